@@ -1,0 +1,126 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Problem is one thing wrong with an object, in words for its author.
+//
+//	<Path>: found <Found>, must <Want>; <Hint>
+//
+// Found, Want and Hint may be empty. Every string is clean: valid UTF-8, one line, bounded.
+type Problem struct {
+	Code  Code
+	Path  string // JSON path in kubectl's spelling: spec.tfReplicaSpecs.Worker.template.spec.containers[0].args[1]
+	Found string // the value with its type: string "4", number 3, an object; empty where nothing was found
+	Want  string // the requirement, to stand behind "must": "be an integer"
+	Hint  string // one fix: "remove the quotes"
+}
+
+// Code sorts problems. The list is closed: it is a metric label and the topic of an explanation.
+// Adding one is a minor change, renaming one breaks users.
+type Code string
+
+const (
+	TypeMismatch       Code = "TypeMismatch"
+	UnknownField       Code = "UnknownField"
+	MisplacedField     Code = "MisplacedField"
+	MissingField       Code = "MissingField"
+	InvalidValue       Code = "InvalidValue"
+	OutOfRange         Code = "OutOfRange"
+	UnknownReplicaType Code = "UnknownReplicaType"
+	ReplicaCount       Code = "ReplicaCount"
+	MissingContainer   Code = "MissingContainer"
+	DuplicateName      Code = "DuplicateName"
+	Conflict           Code = "Conflict"
+	Immutable          Code = "Immutable"
+	InvalidName        Code = "InvalidName"
+	TooLarge           Code = "TooLarge"
+)
+
+// Codes lists every code.
+func Codes() []Code {
+	return []Code{TypeMismatch, UnknownField, MisplacedField, MissingField, InvalidValue, OutOfRange,
+		UnknownReplicaType, ReplicaCount, MissingContainer, DuplicateName, Conflict, Immutable, InvalidName, TooLarge}
+}
+
+// String is the sentence that events, conditions and validate print.
+func (p Problem) String() string {
+	var b strings.Builder
+	if p.Path != "" {
+		b.WriteString(p.Path + ": ")
+	}
+	switch {
+	case p.Found != "" && p.Want != "":
+		b.WriteString("found " + p.Found + ", must " + p.Want)
+	case p.Want != "":
+		b.WriteString("must " + p.Want)
+	case p.Code == UnknownField:
+		b.WriteString("unknown field")
+	default:
+		b.WriteString("found " + p.Found)
+	}
+	if p.Hint != "" {
+		b.WriteString("; " + p.Hint)
+	}
+	return b.String()
+}
+
+const (
+	// MaxSummary bounds the text of a condition, in bytes.
+	MaxSummary = 1000
+	// MaxTold is how many problems are told one by one; the rest is a count.
+	MaxTold = 5
+)
+
+// Summarize tells all problems in one line of at most MaxSummary bytes:
+//
+//	3 problems, no pods were created: [1] spec.a: ... [2] ... [3] ... Edit the job to retry.
+//
+// The consequence ("no pods were created") is said once, in front.
+func Summarize(problems []Problem, consequence, advice string) string {
+	const reserve = 60 // for "... and N more" and its neighbours
+	noun := "problems"
+	if len(problems) == 1 {
+		noun = "problem"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d %s, %s:", len(problems), noun, consequence)
+	told := 0
+	for i, p := range problems {
+		if i == MaxTold {
+			break
+		}
+		line := fmt.Sprintf(" [%d] %s.", i+1, p)
+		room := MaxSummary - reserve - len(advice) - b.Len()
+		if len(line) > room {
+			if told > 0 {
+				break
+			}
+			line = Cut(line, room)
+		}
+		b.WriteString(line)
+		told++
+	}
+	if more := len(problems) - told; more > 0 {
+		fmt.Fprintf(&b, " ... and %d more; run `stoic validate`.", more)
+	}
+	if advice != "" {
+		b.WriteString(" " + advice)
+	}
+	return b.String()
+}
+
+// SortProblems orders problems by path, then by text, and drops repetitions, so that the text made of
+// them is the same each time and no needless write happens.
+func SortProblems(problems []Problem) []Problem {
+	slices.SortFunc(problems, func(a, b Problem) int {
+		if c := strings.Compare(a.Path, b.Path); c != 0 {
+			return c
+		}
+		return strings.Compare(a.String(), b.String())
+	})
+	return slices.Compact(problems)
+}

@@ -1,0 +1,68 @@
+package schema
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+)
+
+// Quoted strings in messages are cut at this many bytes.
+const quoteLimit = 60
+
+// Quote puts an untrusted string into double quotes, cleaned and cut, with quotes and backslashes escaped.
+func Quote(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(Clean(s, quoteLimit)) + `"`
+}
+
+// Cut shortens s to at most limit bytes, on a rune boundary, and ends it with "..." if it was longer.
+func Cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	end := max(limit-3, 0)
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "..."[:min(3, max(limit, 0))]
+}
+
+// Clean makes s safe to put into status, events and logs: valid UTF-8, no control characters, one line,
+// at most limit bytes.
+func Clean(s string, limit int) string {
+	// Cut first, with room for what replacement may add: an untrusted string can be megabytes.
+	if len(s) > 4*limit {
+		s = s[:4*limit]
+	}
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || (r >= 0x7f && r < 0xa0) || r == 0x2028 || r == 0x2029 || isBidi(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	return Cut(s, limit)
+}
+
+// isBidi: characters that reorder what a terminal shows.
+func isBidi(r rune) bool {
+	return r == 0x200e || r == 0x200f || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069)
+}
+
+// compactJSON is for values made of strings and maps of them, which cannot fail to encode. Unlike
+// json.Marshal it leaves <, > and & as they are.
+func compactJSON(v any) string {
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return "null"
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// deref is the pointed-to string, or "" for nil.
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

@@ -1,0 +1,216 @@
+package schema
+
+import (
+	"fmt"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TFJobObject is a TFJob in wire form. The CRD is generated from it; it is never allocated.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=tfjobs,singular=tfjob,shortName=tfj,categories=training,scope=Namespaced
+// +kubebuilder:subresource:status
+type TFJobObject struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	// What to run.
+	Spec TFJobSpec `json:"spec,omitempty"`
+	// What is known of the run. Written by the operator.
+	Status Status `json:"status,omitempty"`
+}
+
+// TFJobSpec is the spec of a TFJob in wire form.
+type TFJobSpec struct {
+	// What applies to the job as a whole.
+	// +optional
+	RunPolicy    RunPolicySpec `json:"runPolicy,omitempty"`
+	TFJobOptions `json:",inline"`
+	// The roles by name: Chief, Evaluator, Master, PS, Worker.
+	// +kubebuilder:validation:XValidation:rule="!(('Chief' in self) && ('Master' in self))",message="may have Chief or Master, not both"
+	TFReplicaSpecs map[string]ReplicaSpec `json:"tfReplicaSpecs"`
+}
+
+// TFJobOptions are the fields that only a TFJob has.
+type TFJobOptions struct {
+	// When the job without a chief has succeeded: empty for worker 0, AllWorkers for all workers.
+	// +optional
+	// +kubebuilder:validation:Enum="";AllWorkers
+	SuccessPolicy *string `json:"successPolicy,omitempty"`
+	// Let workers come and go: TF_CONFIG in its sparse form, failed workers do not fail the job.
+	// +optional
+	EnableDynamicWorker bool `json:"enableDynamicWorker,omitempty"`
+}
+
+// tfJob is the normal form of TFJobOptions.
+type tfJob struct{ Dynamic bool }
+
+const (
+	tfChief, tfEvaluator, tfMaster, tfPS, tfWorker = "Chief", "Evaluator", "Master", "PS", "Worker"
+
+	tfAllWorkers = "AllWorkers"
+	tfConfig     = "TF_CONFIG"
+	// tfConfigLimit is the longest NAME=value that Linux gives to a process (MAX_ARG_STRLEN, 32 pages,
+	// with its closing NUL). A longer one keeps every container from starting.
+	tfConfigLimit = 131072 - 1
+)
+
+// TFJob is kubeflow.org/v1 TFJob: parameter servers, workers, at most one of chief and master, evaluators.
+func TFJob() *Kind { return tfJobKind }
+
+// tfJobKind is read-only: it is shared by every object of the kind.
+var tfJobKind = &Kind{
+	Group: "kubeflow.org", Version: "v1", Name: "TFJob", Plural: "tfjobs", Singular: "tfjob",
+	Framework: "tensorflow", Controller: "tfjob-controller",
+	RolesField: "tfReplicaSpecs",
+	Roles: []RoleKind{
+		{Name: tfChief, Label: "chief", Replicas: 1},
+		{Name: tfEvaluator, Label: "evaluator", Replicas: 1},
+		{Name: tfMaster, Label: "master", Replicas: 1},
+		{Name: tfPS, Label: "ps", Replicas: 1},
+		{Name: tfWorker, Label: "worker", Replicas: 1},
+	},
+	Container: "tensorflow",
+	Port:      Port{Name: "tfjob-port", Number: 2222},
+	Restart:   RestartNever,
+
+	Options:     func() any { return new(TFJobOptions) },
+	Lower:       lowerTFJob,
+	Environment: tfEnvironment,
+}
+
+// lowerTFJob: chief or master lead if there is one (a job has at most one of the two), else the workers.
+// A job of parameter servers and evaluators alone has no lead and never succeeds by itself.
+func lowerTFJob(job *Job, options any) []Problem {
+	var problems []Problem
+	spec, _ := options.(*TFJobOptions)
+	if spec == nil {
+		spec = &TFJobOptions{}
+	}
+	job.Own = tfJob{Dynamic: spec.EnableDynamicWorker}
+
+	rule := LeadFirst
+	switch policy := deref(spec.SuccessPolicy); policy {
+	case "":
+	case tfAllWorkers:
+		rule = LeadAll
+	default:
+		problems = append(problems, Problem{Code: InvalidValue, Path: "spec.successPolicy",
+			Found: Quote(policy), Want: `be "" or "AllWorkers"`, Hint: "leave it out to succeed with worker 0"})
+	}
+
+	chief, master, worker := job.Role(tfChief), job.Role(tfMaster), job.Role(tfWorker)
+	switch {
+	case chief != nil && master != nil:
+		problems = append(problems, Problem{Code: Conflict, Path: "spec.tfReplicaSpecs",
+			Found: `both "Chief" and "Master"`, Want: "have at most one of the two", Hint: "remove `Master`"})
+	case chief != nil:
+		job.Lead = Lead{Role: tfChief, Rule: LeadAll, Whole: true}
+	case master != nil:
+		job.Lead = Lead{Role: tfMaster, Rule: LeadAll, Whole: true}
+	case worker != nil:
+		job.Lead = Lead{Role: tfWorker, Rule: rule}
+	}
+	if worker != nil && spec.EnableDynamicWorker {
+		worker.Expendable = true
+	}
+
+	if size := tfConfigSize(job); !spec.EnableDynamicWorker && size > tfConfigLimit {
+		problems = append(problems, Problem{Code: TooLarge, Path: "spec.tfReplicaSpecs",
+			Found: fmt.Sprintf("%d replicas, whose TF_CONFIG would be %d bytes long", job.Replicas(), size),
+			Want:  fmt.Sprintf("stay within %d bytes, the longest environment variable that Linux passes to a process", tfConfigLimit),
+			Hint:  "use fewer replicas or a shorter name, or set `enableDynamicWorker`"})
+	}
+	return problems
+}
+
+// tfConfigSize is the length of TF_CONFIG=value in its dense form, up to a few bytes, without building it:
+// the number of replicas is the author's and not yet known to be sensible.
+func tfConfigSize(job *Job) int {
+	size := len(tfConfig) + len(`={"cluster":{},"task":{"type":"evaluator","index":00000},"environment":"cloud"}`)
+	for i := range job.Roles {
+		role := &job.Roles[i]
+		size += len(role.Label) + len(`"":[],`)
+		entry := len(Host(job.Meta.Name, job.Meta.Namespace, role.Label, 0, "")) - 1 + len(`":",`) + len(strconv.Itoa(int(role.Port)))
+		size += role.Replicas*entry + digitsBelow(role.Replicas)
+	}
+	return size
+}
+
+// digitsBelow is how many digits it takes to write 0, 1, ..., n-1.
+func digitsBelow(n int) int {
+	sum := 0
+	for width, from, to := 1, 0, 10; from < n; width, from, to = width+1, to, to*10 {
+		sum += width * (min(n, to) - from)
+	}
+	return sum
+}
+
+// tfEnvironment sets TF_CONFIG if the job is distributed, that is, if it has other than one replica.
+//
+// Dense form: every replica sees every replica.
+//
+//	{"cluster":{"ps":["J-ps-0.NS.svc:2222"],"worker":[...]},"task":{"type":"ps","index":0},"environment":"cloud"}
+//
+// Sparse form (enableDynamicWorker), in which a worker sees itself and the parameter servers, and a
+// parameter server itself, so that workers can come and go without anyone's variable going stale:
+//
+//	{"cluster":{"worker":{"3":"J-worker-3.NS.svc:2222"},"ps":["J-ps-0.NS.svc:2222"]},"task":{"type":"worker","index":3}}
+func tfEnvironment(job *Job, domain string) func(*Role, int) []EnvVar {
+	if job.Replicas() == 1 {
+		return func(*Role, int) []EnvVar { return nil }
+	}
+	value := tfDense(job, domain)
+	if own, _ := job.Own.(tfJob); own.Dynamic {
+		value = tfSparse(job, domain)
+	}
+	return func(role *Role, index int) []EnvVar {
+		return []EnvVar{{Name: tfConfig, Value: value(role, index)}}
+	}
+}
+
+func tfDense(job *Job, domain string) func(*Role, int) string {
+	cluster := make(map[string][]string, len(job.Roles))
+	for i := range job.Roles {
+		cluster[job.Roles[i].Label] = tfAddresses(job, &job.Roles[i], domain)
+	}
+	shared := `{"cluster":` + compactJSON(cluster)
+	return func(role *Role, index int) string {
+		return shared + tfTask(role, index) + `,"environment":"cloud"}`
+	}
+}
+
+func tfSparse(job *Job, domain string) func(*Role, int) string {
+	servers := "null" // no such role, as against a role without replicas
+	if ps := job.Role(tfPS); ps != nil {
+		servers = compactJSON(tfAddresses(job, ps, domain))
+	}
+	return func(role *Role, index int) string {
+		worker, ps := "{}", "[]"
+		switch role.Name {
+		case tfWorker:
+			worker = compactJSON(map[string]string{strconv.Itoa(index): tfAddress(job, role, index, domain)})
+			ps = servers
+		case tfPS:
+			ps = compactJSON([]string{tfAddress(job, role, index, domain)})
+		}
+		return `{"cluster":{"worker":` + worker + `,"ps":` + ps + `}` + tfTask(role, index) + `}`
+	}
+}
+
+func tfTask(role *Role, index int) string {
+	return `,"task":{"type":"` + role.Label + `","index":` + strconv.Itoa(index) + `}`
+}
+
+func tfAddresses(job *Job, role *Role, domain string) []string {
+	addresses := make([]string, role.Replicas)
+	for i := range addresses {
+		addresses[i] = tfAddress(job, role, i, domain)
+	}
+	return addresses
+}
+
+func tfAddress(job *Job, role *Role, index int, domain string) string {
+	return Host(job.Meta.Name, job.Meta.Namespace, role.Label, index, domain) + ":" + strconv.Itoa(int(role.Port))
+}
