@@ -1,0 +1,20 @@
+// Command localcluster answers the question: how do I get A REAL CONTROL PLANE
+// IN ONE BINARY?
+//
+// It holds etcd, kube-apiserver, kube-controller-manager, kube-scheduler and
+// kwok, the unchanged originals, and a supervisor that runs them as children of
+// itself:
+//
+//	localcluster up --dir DIR [--nodes N] [--user NAME=USERNAME[:GROUP,...]]... [--crd PATH]... [--audit]
+//	localcluster etcd|kube-apiserver|kube-controller-manager|kube-scheduler|kwok ARGUMENTS
+//	localcluster version
+//
+// Nothing is simulated but the kubelets: pods are scheduled onto nodes that do
+// not exist, and a pod's annotations say how its containers behave (see the
+// folder simulation).
+//
+// The folders: access makes certificates and kubeconfigs, simulation says how
+// the nodes and their pods behave, supervise keeps child processes, plane puts
+// the control plane together, parts holds the originals. Only parts imports
+// Kubernetes.
+package main

@@ -1,0 +1,165 @@
+package plane
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"stoic/localcluster/simulation"
+)
+
+// The parts, by the names under which this program runs them.
+const (
+	store       = "etcd"
+	apiserver   = "kube-apiserver"
+	controllers = "kube-controller-manager"
+	scheduler   = "kube-scheduler"
+	kubelets    = "kwok"
+)
+
+// ports are the loopback ports of one attempt to start.
+type ports struct {
+	Store       int `json:"etcd"`
+	Peer        int `json:"etcdPeer"`
+	Server      int `json:"kubeAPIServer"`
+	Controllers int `json:"kubeControllerManager"`
+	Scheduler   int `json:"kubeScheduler"`
+	Kubelets    int `json:"kwok"`
+}
+
+func address(port int) string { return "https://127.0.0.1:" + strconv.Itoa(port) }
+
+func (l layout) storeArguments(p ports) []string {
+	client, peer := address(p.Store), address(p.Peer)
+	crt, key, ca := l.secret("server.crt"), l.secret("server.key"), l.secret("ca.crt")
+	return []string{
+		"--name=local", "--data-dir=" + l.data(),
+		"--listen-client-urls=" + client, "--advertise-client-urls=" + client,
+		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=local=" + peer,
+		"--cert-file=" + crt, "--key-file=" + key, "--trusted-ca-file=" + ca, "--client-cert-auth",
+		"--peer-cert-file=" + crt, "--peer-key-file=" + key, "--peer-trusted-ca-file=" + ca, "--peer-client-cert-auth",
+		// The data need not survive a power cut, and small snapshots keep memory low.
+		"--unsafe-no-fsync", "--snapshot-count=5000", "--log-level=warn",
+	}
+}
+
+func (l layout) serverArguments(p ports, audit bool) []string {
+	args := []string{
+		"--etcd-servers=" + address(p.Store), "--etcd-cafile=" + l.secret("ca.crt"),
+		"--etcd-certfile=" + l.secret("server.crt"), "--etcd-keyfile=" + l.secret("server.key"),
+		"--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(p.Server),
+		"--tls-cert-file=" + l.secret("server.crt"), "--tls-private-key-file=" + l.secret("server.key"),
+		"--client-ca-file=" + l.secret("ca.crt"),
+		"--service-account-key-file=" + l.secret("tokens.pub"),
+		"--service-account-signing-key-file=" + l.secret("tokens.key"),
+		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-cluster-ip-range=10.96.0.0/16",
+		"--authorization-mode=RBAC",
+		// Pods here have no service account token, and nodes have no kubelet whose
+		// reports would take the taint away again.
+		"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+		// Nobody reaches the service "kubernetes": a loopback address cannot be its
+		// endpoint.
+		"--endpoint-reconciler-type=none", "--advertise-address=127.0.0.1",
+		// A test that is throttled measures the throttle.
+		"--enable-priority-and-fairness=false", "--max-requests-inflight=3000", "--max-mutating-requests-inflight=3000",
+		"--profiling=false", "--shutdown-delay-duration=0s",
+	}
+	if audit {
+		args = append(args, "--audit-policy-file="+l.config("audit.json"), "--audit-log-path="+l.audit())
+	}
+	return args
+}
+
+// chosenControllers leave out what has no meaning without clouds, volumes and
+// real kubelets. The node lifecycle is out because nobody renews leases.
+func chosenControllers() []string {
+	return []string{
+		"garbage-collector-controller", "namespace-controller", "resourcequota-controller",
+		"endpoints-controller", "endpointslice-controller", "pod-garbage-collector-controller",
+		"deployment-controller", "replicaset-controller", "statefulset-controller", "daemonset-controller",
+		"job-controller", "cronjob-controller", "ttl-after-finished-controller", "disruption-controller",
+		"serviceaccount-controller", "clusterrole-aggregation-controller", "taint-eviction-controller",
+		"replicationcontroller-controller",
+	}
+}
+
+func (l layout) controllerArguments(p ports) []string {
+	return append(l.componentArguments(controllers, p.Controllers),
+		"--kubeconfig="+l.config(controllers+".kubeconfig"),
+		"--leader-elect=false",
+		"--controllers="+strings.Join(chosenControllers(), ","),
+		"--kube-api-qps=500", "--kube-api-burst=1000",
+		"--concurrent-gc-syncs=50", "--concurrent-namespace-syncs=20", "--concurrent-resource-quota-syncs=10",
+		"--concurrent-endpoint-syncs=10", "--concurrent-service-endpoint-syncs=10",
+		"--profiling=false",
+	)
+}
+
+func (l layout) schedulerArguments(p ports) []string {
+	return append(l.componentArguments(scheduler, p.Scheduler), "--config="+l.config("scheduler.json"))
+}
+
+// componentArguments are common to the controller manager and the scheduler.
+func (l layout) componentArguments(name string, port int) []string {
+	own := "=" + l.config(name+".kubeconfig")
+	return []string{
+		"--authentication-kubeconfig" + own, "--authorization-kubeconfig" + own,
+		"--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(port),
+		"--tls-cert-file=" + l.secret("server.crt"), "--tls-private-key-file=" + l.secret("server.key"),
+	}
+}
+
+func (l layout) kubeletArguments(p ports) []string {
+	return []string{
+		"--config=" + l.config("kwok.yaml"), "--kubeconfig=" + l.config(kubelets+".kubeconfig"),
+		"--manage-all-nodes=true", "--cidr=10.128.0.0/10", "--node-lease-duration-seconds=0", "--v=WARN",
+		"--server-address=127.0.0.1:" + strconv.Itoa(p.Kubelets), // tells that it is ready
+	}
+}
+
+// configurations writes the files that the parts' flags name.
+func (l layout) configurations() error {
+	schedulerConfig := fmt.Sprintf(`{
+  "apiVersion": "kubescheduler.config.k8s.io/v1",
+  "kind": "KubeSchedulerConfiguration",
+  "clientConnection": {"kubeconfig": %q, "qps": 500, "burst": 1000},
+  "leaderElection": {"leaderElect": false},
+  "podInitialBackoffSeconds": 1,
+  "podMaxBackoffSeconds": 2
+}
+`, l.config(scheduler+".kubeconfig"))
+	return write(map[string][]byte{
+		l.config("scheduler.json"): []byte(schedulerConfig),
+		l.config("audit.json"):     []byte(auditPolicy),
+		l.config("kwok.yaml"):      append([]byte(kubeletSettings), simulation.Stages()...),
+	})
+}
+
+// kubeletSettings come before the stages: kwok has no flags for them, and no
+// defaults for what a settings file leaves out.
+const kubeletSettings = `apiVersion: config.kwok.x-k8s.io/v1alpha1
+kind: KwokConfiguration
+options:
+  podPlayStageParallelism: 16
+  nodePlayStageParallelism: 4
+  nodeLeaseParallelism: 1
+  podsOnNodeSyncParallelism: 4
+---
+`
+
+// auditPolicy leaves out what the control plane does by itself, except for its
+// changes of pods and the like; a test counts the requests of its own users.
+const auditPolicy = `{
+  "apiVersion": "audit.k8s.io/v1",
+  "kind": "Policy",
+  "omitStages": ["RequestReceived"],
+  "rules": [
+    {"level": "None", "users": ["system:apiserver"]},
+    {"level": "None", "users": ["system:kube-controller-manager", "system:kube-scheduler", "simulated-kubelets"], "verbs": ["get", "list", "watch"]},
+    {"level": "None", "nonResourceURLs": ["/healthz*", "/readyz*", "/livez*", "/version", "/openapi*"]},
+    {"level": "Request", "verbs": ["delete", "deletecollection"]},
+    {"level": "Metadata"}
+  ]
+}
+`

@@ -1,0 +1,110 @@
+package plane
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"stoic/localcluster/access"
+)
+
+// layout names the files of one control plane.
+type layout struct{ dir string }
+
+func (l layout) path(elements ...string) string {
+	return filepath.Join(append([]string{l.dir}, elements...)...)
+}
+func (l layout) secret(name string) string     { return l.path("certificates", name) }
+func (l layout) config(name string) string     { return l.path("config", name) }
+func (l layout) log(part string) string        { return l.path("logs", part+".log") }
+func (l layout) kubeconfig(name string) string { return l.path(name + ".kubeconfig") }
+func (l layout) data() string                  { return l.path("etcd") }
+func (l layout) audit() string                 { return l.path("logs", "audit.log") }
+
+// internal are the parts' own users. All controllers share one client here, which
+// therefore needs the permissions of all of them. The simulated kubelets may do everything,
+// but under a name of their own, so that an audit log tells them from the admin.
+func internal() map[string]access.Identity {
+	return map[string]access.Identity{
+		controllers: {User: "system:kube-controller-manager", Groups: []string{"system:masters"}},
+		scheduler:   {User: "system:kube-scheduler"},
+		kubelets:    {User: "simulated-kubelets", Groups: []string{"system:masters"}},
+	}
+}
+
+// credentials is what the supervisor itself needs to talk to the parts.
+type credentials struct {
+	authority *access.Authority
+	admin     access.Pair
+}
+
+// prepare makes the directories and all certificates.
+func (l layout) prepare() (*credentials, error) {
+	for _, dir := range []string{l.dir, l.path("certificates"), l.path("config"), l.path("logs")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("make the directory %s: %w", dir, err)
+		}
+	}
+	authority, err := access.NewAuthority("localcluster")
+	if err != nil {
+		return nil, err
+	}
+	server, err := authority.Server()
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := access.SigningKey()
+	if err != nil {
+		return nil, err
+	}
+	client, err := authority.Client(access.Identity{User: admin, Groups: []string{"system:masters"}})
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{
+		l.secret("ca.crt"):     authority.Certificate(),
+		l.secret("server.crt"): server.Certificate,
+		l.secret("server.key"): server.Key,
+		l.secret("tokens.pub"): tokens.Certificate,
+		l.secret("tokens.key"): tokens.Key,
+	}
+	return &credentials{authority: authority, admin: client}, write(files)
+}
+
+// kubeconfigs writes the kubeconfigs of the parts and of the users. They hold
+// the server's address, so they follow its port.
+func (l layout) kubeconfigs(c *credentials, server string, users map[string]access.Identity) error {
+	content, err := c.authority.Kubeconfig(server, c.admin)
+	if err != nil {
+		return err
+	}
+	files := map[string][]byte{l.kubeconfig(admin): content}
+	add := func(path string, id access.Identity) error {
+		pair, err := c.authority.Client(id)
+		if err != nil {
+			return err
+		}
+		files[path], err = c.authority.Kubeconfig(server, pair)
+		return err
+	}
+	for name, id := range internal() {
+		if err := add(l.config(name+".kubeconfig"), id); err != nil {
+			return err
+		}
+	}
+	for name, id := range users {
+		if err := add(l.kubeconfig(name), id); err != nil {
+			return err
+		}
+	}
+	return write(files)
+}
+
+func write(files map[string][]byte) error {
+	for path, content := range files {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			return fmt.Errorf("write %s: %w", path, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,243 @@
+package plane
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"stoic/localcluster/simulation"
+	"stoic/localcluster/supervise"
+)
+
+const (
+	// startTimeout is long because the machine may be busy; a part that fails is
+	// noticed at once.
+	startTimeout = 2 * time.Minute
+	// partGrace and storeGrace together keep the end below five seconds.
+	partGrace  = 2500 * time.Millisecond
+	storeGrace = 1500 * time.Millisecond
+	// startAttempts bounds how often a taken port makes us start again.
+	startAttempts = 4
+)
+
+// Report is what the supervisor tells when the control plane is ready.
+type Report struct {
+	Kubeconfig string            `json:"kubeconfig"`
+	Users      map[string]string `json:"users"` // kubeconfigs by name
+	Server     string            `json:"server"`
+	Ports      ports             `json:"ports"`
+	PIDs       map[string]int    `json:"pids"`
+	AuditLog   string            `json:"auditLog,omitempty"`
+	Logs       string            `json:"logs"`
+	Version    string            `json:"version"`
+	Seconds    float64           `json:"seconds"`
+}
+
+// plane is one attempt to run a control plane.
+type plane struct {
+	options  Options
+	layout   layout
+	ports    ports
+	client   *client
+	children []*supervise.Child
+	began    time.Time
+}
+
+// Up runs a control plane until the context ends, which is no error, or until
+// one of its parts ends, which is. Nothing runs any more when it returns.
+func Up(ctx context.Context, o Options) error {
+	documents, err := manifests(o.CRDs)
+	if err != nil {
+		return err
+	}
+	l := layout{dir: o.Dir}
+	secrets, err := l.prepare()
+	if err != nil {
+		return err
+	}
+	if err := l.configurations(); err != nil {
+		return err
+	}
+	began := time.Now()
+	for attempt := 1; ; attempt++ {
+		p := &plane{options: o, layout: l, began: began}
+		err := errors.Join(p.run(ctx, secrets, documents), p.stop())
+		var failure *supervise.Failure
+		if attempt < startAttempts && errors.As(err, &failure) && failure.AddressInUse() {
+			p.say("a port of %s was taken meanwhile; starting again with others", failure.Name)
+			continue
+		}
+		return err
+	}
+}
+
+func (p *plane) say(format string, values ...any) {
+	fmt.Fprintf(p.options.Progress, "%6.1fs  %s\n", time.Since(p.began).Seconds(), fmt.Sprintf(format, values...))
+}
+
+// run starts everything, reports, and waits for the end.
+func (p *plane) run(ctx context.Context, secrets *credentials, documents [][]byte) error {
+	starting, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("it took longer than %s", startTimeout))
+	err := p.start(starting, secrets, documents)
+	cancel()
+	if ctx.Err() != nil {
+		return nil // somebody ended us while we started
+	}
+	if err != nil {
+		return err
+	}
+	if err := p.report(); err != nil {
+		return err
+	}
+	return p.wait(ctx)
+}
+
+func (p *plane) start(ctx context.Context, secrets *credentials, documents [][]byte) (err error) {
+	if p.ports, err = choosePorts(); err != nil {
+		return err
+	}
+	if p.client, err = newClient(secrets, p.ports); err != nil {
+		return err
+	}
+	if err := p.layout.kubeconfigs(secrets, p.client.server, p.options.Users); err != nil {
+		return err
+	}
+	if err := p.startServer(ctx); err != nil {
+		return err
+	}
+	if len(documents) > 0 {
+		if err := p.define(ctx, documents); err != nil {
+			return err
+		}
+		p.say("%d custom resource definitions are served", len(documents))
+	}
+	return p.startRest(ctx)
+}
+
+// startServer brings up the API server with its store.
+func (p *plane) startServer(ctx context.Context) error {
+	if err := p.launch(store, p.layout.storeArguments(p.ports)); err != nil {
+		return err
+	}
+	if err := p.client.awaitOK(ctx, "etcd is healthy", address(p.ports.Store)+"/health", p.children); err != nil {
+		return err
+	}
+	p.say("etcd is ready")
+	if err := p.launch(apiserver, p.layout.serverArguments(p.ports, p.options.Audit)); err != nil {
+		return err
+	}
+	if err := p.client.awaitOK(ctx, "kube-apiserver is ready", p.client.server+"/readyz", p.children); err != nil {
+		return err
+	}
+	p.say("kube-apiserver is ready")
+	return nil
+}
+
+// startRest starts what needs the API server, all at once.
+func (p *plane) startRest(ctx context.Context) error {
+	for name, args := range map[string][]string{
+		controllers: p.layout.controllerArguments(p.ports),
+		scheduler:   p.layout.schedulerArguments(p.ports),
+		kubelets:    p.layout.kubeletArguments(p.ports),
+	} {
+		if err := p.launch(name, args); err != nil {
+			return err
+		}
+	}
+	for number := range p.options.Nodes {
+		if err := p.client.create(ctx, "/api/v1/nodes", simulation.Node(number, p.options.Version)); err != nil {
+			return err
+		}
+	}
+	p.say("%d nodes are ready", p.options.Nodes)
+	for name, url := range map[string]string{
+		controllers: address(p.ports.Controllers),
+		scheduler:   address(p.ports.Scheduler),
+		kubelets:    "http://127.0.0.1:" + strconv.Itoa(p.ports.Kubelets),
+	} {
+		if err := p.client.awaitOK(ctx, name+" is healthy", url+"/healthz", p.children); err != nil {
+			return err
+		}
+		p.say("%s is ready", name)
+	}
+	return nil
+}
+
+func (p *plane) launch(part string, args []string) error {
+	child, err := supervise.Start(supervise.Spec{
+		Name:    part,
+		Program: p.options.Program,
+		Args:    append([]string{part}, args...),
+		// kwok reads a settings file in the home directory if there is one.
+		Env: []string{"HOME=" + p.layout.dir},
+		Log: p.layout.log(part),
+	})
+	if err != nil {
+		return err
+	}
+	p.children = append(p.children, child)
+	return nil
+}
+
+func (p *plane) report() error {
+	r := Report{
+		Kubeconfig: p.layout.kubeconfig(admin),
+		Users:      map[string]string{},
+		Server:     p.client.server,
+		Ports:      p.ports,
+		PIDs:       map[string]int{},
+		Logs:       p.layout.path("logs"),
+		Version:    p.options.Version,
+		Seconds:    time.Since(p.began).Seconds(),
+	}
+	for name := range p.options.Users {
+		r.Users[name] = p.layout.kubeconfig(name)
+	}
+	for _, child := range p.children {
+		r.PIDs[child.Name()] = child.PID()
+	}
+	if p.options.Audit {
+		r.AuditLog = p.layout.audit()
+	}
+	p.say("ready; kubeconfig: %s", r.Kubeconfig)
+	if err := json.NewEncoder(p.options.Ready).Encode(r); err != nil {
+		return fmt.Errorf("report that the control plane is ready: %w", err)
+	}
+	return nil
+}
+
+// wait returns when the context ends or with the failure of the first child
+// that does.
+func (p *plane) wait(ctx context.Context) error {
+	ended := make(chan *supervise.Child, len(p.children))
+	for _, child := range p.children {
+		// Every child is stopped before Up returns, so none of these stays.
+		go func() {
+			<-child.Done()
+			ended <- child
+		}()
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case child := <-ended:
+		return child.Failure()
+	}
+}
+
+// stop ends the parts, the store last, because the others write until they end.
+func (p *plane) stop() error {
+	if p.client != nil {
+		p.client.close()
+	}
+	if len(p.children) == 0 {
+		return nil
+	}
+	err := supervise.Stop(partGrace, p.children[1:]...)
+	err = errors.Join(err, supervise.Stop(storeGrace, p.children[0]))
+	p.say("stopped")
+	return err
+}
