@@ -100,6 +100,15 @@ func (l layout) kubeconfigs(c *credentials, server string, users map[string]acce
 	return write(files)
 }
 
+// remove deletes everything. It only ever runs on a directory that the caller
+// declared to be temporary.
+func (l layout) remove() error {
+	if err := os.RemoveAll(l.dir); err != nil {
+		return fmt.Errorf("remove the directory of the control plane: %w", err)
+	}
+	return nil
+}
+
 func write(files map[string][]byte) error {
 	for path, content := range files {
 		if err := os.WriteFile(path, content, 0o600); err != nil {

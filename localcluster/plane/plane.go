@@ -70,6 +70,9 @@ func Up(ctx context.Context, o Options) error {
 			p.say("a port of %s was taken meanwhile; starting again with others", failure.Name)
 			continue
 		}
+		if err == nil && o.Temporary {
+			return l.remove()
+		}
 		return err
 	}
 }

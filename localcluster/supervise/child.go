@@ -41,6 +41,7 @@ func Start(spec Spec) (*Child, error) {
 	command.Env = append(append(os.Environ(), spec.Env...), lifelineVariable+"=stdin")
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = attributes()
+	command.ExtraFiles = inherited()
 	lifeline, err := command.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("make the lifeline of %s: %w", spec.Name, err)

@@ -1,0 +1,194 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// kept is how many binaries stay in the cache; each has more than 100 MB.
+	kept = 3
+	// reportInterval is how often somebody who waits hears something.
+	reportInterval = 10 * time.Second
+)
+
+// Build makes sure that the binary of the local control plane exists and
+// returns its path. If it has to be built, that takes some minutes, once: the
+// binary stays in the user's cache directory. Several processes may call it at
+// the same time; one builds, the others wait.
+func Build(ctx context.Context, o Options) (string, error) {
+	if o.Program != "" {
+		return o.Program, nil
+	}
+	b, err := o.plan(ctx)
+	if err != nil {
+		return "", err
+	}
+	if b.exists() {
+		return b.binary, nil
+	}
+	lock, err := acquire(ctx, filepath.Join(b.cache, "build.lock"), o.progress())
+	if err != nil {
+		return "", err
+	}
+	defer lock.release()
+	if b.exists() { // another process built it while we waited for the lock
+		return b.binary, nil
+	}
+	if err := b.run(ctx); err != nil {
+		return "", err
+	}
+	return b.binary, b.prune()
+}
+
+// build is one binary to make.
+type build struct {
+	options Options
+	source  string
+	version string // of Kubernetes
+	goTool  string
+	cache   string // holds one folder per fingerprint
+	binary  string
+}
+
+func (o Options) plan(ctx context.Context) (*build, error) {
+	b := &build{options: o}
+	var err error
+	if b.source, err = o.findSource(); err != nil {
+		return nil, err
+	}
+	if b.version, err = kubernetesVersion(b.source); err != nil {
+		return nil, err
+	}
+	if b.goTool, err = exec.LookPath("go"); err != nil {
+		return nil, fmt.Errorf("the local control plane is built from source: install Go (https://go.dev/dl) and put it on the PATH: %w", err)
+	}
+	compiler, err := b.command(ctx, "env", "GOVERSION").Output()
+	if err != nil {
+		return nil, fmt.Errorf("ask go for its version: %w", err)
+	}
+	id, err := fingerprint(b.source, strings.TrimSpace(string(compiler)), runtime.GOOS, runtime.GOARCH)
+	if err != nil {
+		return nil, err
+	}
+	user, err := os.UserCacheDir()
+	if err != nil {
+		return nil, fmt.Errorf("find a place to keep the local control plane: %w", err)
+	}
+	b.cache = filepath.Join(user, "stoic", folder)
+	b.binary = filepath.Join(b.cache, id, program())
+	if err := os.MkdirAll(filepath.Dir(b.binary), 0o755); err != nil {
+		return nil, fmt.Errorf("make a place to keep the local control plane: %w", err)
+	}
+	return b, nil
+}
+
+func program() string {
+	if runtime.GOOS == "windows" {
+		return folder + ".exe"
+	}
+	return folder
+}
+
+// exists also marks the binary as used, so that prune keeps it.
+func (b *build) exists() bool {
+	if _, err := os.Stat(b.binary); err != nil {
+		return false
+	}
+	now := time.Now()
+	// In a read-only cache the mark fails, but so does the prune that reads it.
+	_ = os.Chtimes(filepath.Dir(b.binary), now, now)
+	return true
+}
+
+// command runs the go tool in the sources' folder, for this machine whatever
+// the environment says about others.
+func (b *build) command(ctx context.Context, args ...string) *exec.Cmd {
+	command := exec.CommandContext(ctx, b.goTool, args...)
+	command.Dir = b.source
+	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH, "PWD="+b.source)
+	return command
+}
+
+// run compiles into a temporary file and renames it, so that the binary is
+// there completely or not at all.
+func (b *build) run(ctx context.Context) error {
+	dir := filepath.Dir(b.binary)
+	scratch, err := os.MkdirTemp(dir, "build-")
+	if err != nil {
+		return fmt.Errorf("make a place to build in: %w", err)
+	}
+	output := filepath.Join(scratch, program())
+	err = b.compile(ctx, output)
+	if err == nil {
+		if err = os.Rename(output, b.binary); err != nil {
+			err = fmt.Errorf("put the binary in its place: %w", err)
+		}
+	}
+	if failure := os.RemoveAll(scratch); failure != nil {
+		err = errors.Join(err, fmt.Errorf("clean up after the build: %w", failure))
+	}
+	return err
+}
+
+func (b *build) compile(ctx context.Context, output string) error {
+	w := newWatcher(b.options.progress())
+	w.say("building the local control plane (Kubernetes %s); the first time takes some minutes, the result is kept", b.version)
+	command := b.command(ctx, "build", "-v", "-trimpath", "-mod=readonly", "-buildvcs=false",
+		"-ldflags", "-s -w -X k8s.io/component-base/version.gitVersion="+b.version, "-o", output, ".")
+	command.Stderr = w
+	command.Stdout = w
+	interruptible(command)
+	// After an interrupt go removes its own temporary files; it gets time for that.
+	command.WaitDelay = 5 * time.Second
+	stop := w.every(reportInterval)
+	err := command.Run()
+	stop()
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("build the local control plane: %w", context.Cause(ctx))
+	case err != nil:
+		return fmt.Errorf("build the local control plane in %s: %w\n%s", b.source, err, w.complaints())
+	}
+	w.say("built the local control plane")
+	return nil
+}
+
+// prune removes the binaries that were not used for the longest time, and what
+// builds left that were killed.
+func (b *build) prune() error {
+	entries, err := os.ReadDir(b.cache)
+	if err != nil {
+		return fmt.Errorf("look for old binaries: %w", err)
+	}
+	var dirs []fs.FileInfo
+	for _, entry := range entries {
+		// An entry that vanishes meanwhile needs no removal.
+		if info, err := entry.Info(); err == nil && info.IsDir() {
+			dirs = append(dirs, info)
+		}
+	}
+	slices.SortFunc(dirs, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
+	var failures []error
+	for _, dir := range dirs[min(kept, len(dirs)):] {
+		failures = append(failures, os.RemoveAll(filepath.Join(b.cache, dir.Name())))
+	}
+	leftovers, err := filepath.Glob(filepath.Join(b.cache, "*", "build-*"))
+	failures = append(failures, err)
+	for _, path := range leftovers { // we hold the lock: nobody builds there
+		failures = append(failures, os.RemoveAll(path))
+	}
+	if err := errors.Join(failures...); err != nil {
+		return fmt.Errorf("remove old binaries: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,229 @@
+package cluster
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// stopTimeout is a little more than the control plane needs to stop.
+	stopTimeout = 8 * time.Second
+	// tailLines is how many of the last progress lines an error repeats.
+	tailLines = 20
+)
+
+// Cluster is a running control plane. Its methods may be called from any
+// goroutine.
+type Cluster struct {
+	dir       string
+	temporary bool
+	report    report
+	command   *exec.Cmd
+	lifeline  io.Closer     // the child's standard input
+	ended     chan struct{} // closed when no process of the cluster is left
+	died      chan struct{} // closed if that happened by itself
+	release   func() bool   // detaches the cluster from its context
+	stop      func() error
+
+	mutex    sync.Mutex
+	stopping bool
+	tail     []string // the last lines of the child's standard error
+	failure  error
+}
+
+// report is the line with which the child says that it is ready.
+type report struct {
+	Kubeconfig string            `json:"kubeconfig"`
+	Users      map[string]string `json:"users"`
+	Server     string            `json:"server"`
+	PIDs       map[string]int    `json:"pids"`
+	AuditLog   string            `json:"auditLog"`
+	Logs       string            `json:"logs"`
+	Version    string            `json:"version"`
+	Seconds    float64           `json:"seconds"`
+}
+
+// Start runs a cluster, after building its binary if need be, and returns when
+// it is ready. It runs until Stop is called or the context ends.
+func Start(ctx context.Context, o Options) (*Cluster, error) {
+	program, err := Build(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{dir: o.Dir, temporary: o.Dir == "", ended: make(chan struct{}), died: make(chan struct{})}
+	c.stop = sync.OnceValue(c.end)
+	if c.temporary {
+		if c.dir, err = os.MkdirTemp("", "stoic-cluster-"); err != nil {
+			return nil, fmt.Errorf("make a directory for the cluster: %w", err)
+		}
+	} else if c.dir, err = filepath.Abs(o.Dir); err != nil {
+		return nil, fmt.Errorf("find the directory of the cluster: %w", err)
+	}
+	ready, err := c.launch(program, o)
+	if err != nil {
+		return nil, errors.Join(err, c.clean())
+	}
+	select {
+	case r := <-ready:
+		c.report = r
+	case <-c.ended:
+		err = fmt.Errorf("start a cluster: %w", c.Err())
+	case <-ctx.Done():
+		err = fmt.Errorf("start a cluster: %w", context.Cause(ctx))
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	// Whoever calls Stop later gets the error, so nothing is lost here.
+	c.release = context.AfterFunc(ctx, func() { _ = c.stop() })
+	return c, nil
+}
+
+// launch starts the child. The channel yields its report.
+func (c *Cluster) launch(program string, o Options) (<-chan report, error) {
+	c.command = exec.Command(program, o.arguments(c.dir)...)
+	separate(c.command)
+	lifeline, err := c.command.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("connect to a cluster: %w", err)
+	}
+	output, err := c.command.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("connect to a cluster: %w", err)
+	}
+	messages, err := c.command.StderrPipe()
+	if err != nil {
+		return nil, fmt.Errorf("connect to a cluster: %w", err)
+	}
+	if err := c.command.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", program, err)
+	}
+	c.lifeline = lifeline
+	ready := make(chan report, 1)
+	go c.follow(output, messages, o.progress(), ready)
+	return ready, nil
+}
+
+// follow reads what the child says until no process of the cluster is left: the
+// parts of the control plane hold the standard error open as long as they run.
+func (c *Cluster) follow(output, messages io.Reader, progress io.Writer, ready chan<- report) {
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		var r report
+		if json.NewDecoder(output).Decode(&r) == nil {
+			ready <- r
+		} // else the child ends, and its messages say why
+	})
+	lines := bufio.NewScanner(messages)
+	for lines.Scan() {
+		fmt.Fprintln(progress, lines.Text())
+		c.mutex.Lock()
+		c.tail = append(c.tail, lines.Text())
+		c.tail = c.tail[max(0, len(c.tail)-tailLines):]
+		c.mutex.Unlock()
+	}
+	reading.Wait()
+	err := c.command.Wait()
+
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if !c.stopping {
+		status := "exit status 0"
+		if err != nil {
+			status = err.Error()
+		}
+		c.failure = fmt.Errorf("the control plane ended by itself (%s):\n%s", status, strings.Join(c.tail, "\n"))
+		close(c.died)
+	}
+	close(c.ended)
+}
+
+// Stop ends the cluster and returns when nothing of it is left. It may be
+// called more than once.
+func (c *Cluster) Stop() error {
+	if c.release != nil {
+		c.release()
+	}
+	return c.stop()
+}
+
+func (c *Cluster) end() error {
+	c.mutex.Lock()
+	c.stopping = true
+	c.mutex.Unlock()
+	// The end of its input tells the child to stop; one that has ended already has
+	// closed it.
+	_ = c.lifeline.Close()
+	timeout := time.NewTimer(stopTimeout)
+	defer timeout.Stop()
+	var err error
+	select {
+	case <-c.ended:
+	case <-timeout.C:
+		// Its parts notice that it is gone and end too.
+		if err = c.command.Process.Kill(); err != nil {
+			err = fmt.Errorf("kill a cluster that does not stop: %w", err)
+		} else {
+			<-c.ended
+		}
+	}
+	return errors.Join(err, c.clean())
+}
+
+// clean removes the directory if it is ours. In an orderly end the child has
+// done so before.
+func (c *Cluster) clean() error {
+	if !c.temporary {
+		return nil
+	}
+	if err := os.RemoveAll(c.dir); err != nil {
+		return fmt.Errorf("remove the directory of the cluster: %w", err)
+	}
+	return nil
+}
+
+// Kubeconfig is the file for a client that may do everything.
+func (c *Cluster) Kubeconfig() string { return c.report.Kubeconfig }
+
+// UserKubeconfig is the file for a user named in the options, or empty.
+func (c *Cluster) UserKubeconfig(name string) string { return c.report.Users[name] }
+
+// Server is the address of the API server.
+func (c *Cluster) Server() string { return c.report.Server }
+
+// Version is the version of Kubernetes.
+func (c *Cluster) Version() string { return c.report.Version }
+
+// AuditLog is the file of the audit log, or empty without one.
+func (c *Cluster) AuditLog() string { return c.report.AuditLog }
+
+// Logs is the folder with a log per part, such as kube-apiserver.log.
+func (c *Cluster) Logs() string { return c.report.Logs }
+
+// Dir is the directory of the cluster's files.
+func (c *Cluster) Dir() string { return c.dir }
+
+// PID is the process id of a part, such as kube-apiserver, or 0. A test can
+// suspend a part with it; the cluster ends when a part does.
+func (c *Cluster) PID(part string) int { return c.report.PIDs[part] }
+
+// Done is closed when the control plane has ended by itself, not by Stop.
+func (c *Cluster) Done() <-chan struct{} { return c.died }
+
+// Err says why the control plane ended by itself; it is nil unless Done is
+// closed.
+func (c *Cluster) Err() error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.failure
+}

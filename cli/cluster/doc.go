@@ -1,0 +1,9 @@
+// Package cluster answers the question: WHERE CAN I TRY IT? It builds and runs
+// the local control plane (the module in the folder localcluster) as a child
+// process.
+//
+// The first Build takes some minutes, because it compiles Kubernetes; its
+// result is kept in the user's cache directory until the sources change. A
+// cluster then starts in a few seconds. It ends with the process that started
+// it, however that ends, and any number may run side by side.
+package cluster

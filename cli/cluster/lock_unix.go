@@ -1,0 +1,35 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package cluster
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// lock is a file lock. The kernel gives it back when its holder ends, however
+// that happens, so there is no such thing as a stale one.
+type lock struct{ file *os.File }
+
+func tryLock(path string) (*lock, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil {
+		return &lock{file: file}, nil
+	}
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		err = errLocked
+	}
+	return nil, errors.Join(err, file.Close())
+}
+
+// release gives the lock back. The file stays: removing it could take it from
+// under somebody who has opened it and waits.
+func (l *lock) release() {
+	// Closing a file that was only locked cannot lose anything.
+	_ = l.file.Close()
+}

@@ -1,0 +1,124 @@
+package cluster
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// folder is where the sources are, below the root of a checkout.
+const folder = "localcluster"
+
+// moduleLine identifies the sources; a folder may have the same name by chance.
+const moduleLine = "module stoic/localcluster"
+
+// errNoSource tells what to do, because only the user can.
+var errNoSource = errors.New("the sources of the local control plane were not found: " +
+	"run inside a checkout of stoic, or name its folder localcluster")
+
+// findSource returns the folder of the sources.
+func (o Options) findSource() (string, error) {
+	if o.Source != "" {
+		if !isSource(o.Source) {
+			return "", fmt.Errorf("look for sources in %s: %w", o.Source, errNoSource)
+		}
+		return filepath.Abs(o.Source)
+	}
+	var starts []string
+	if wd, err := os.Getwd(); err == nil {
+		starts = append(starts, wd)
+	}
+	if program, err := os.Executable(); err == nil {
+		starts = append(starts, filepath.Dir(program))
+	}
+	for _, dir := range starts {
+		for parent := ""; dir != parent; parent, dir = dir, filepath.Dir(dir) {
+			if candidate := filepath.Join(dir, folder); isSource(candidate) {
+				return candidate, nil
+			}
+		}
+	}
+	return "", errNoSource
+}
+
+func isSource(dir string) bool {
+	content, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	return err == nil && strings.HasPrefix(string(content), moduleLine)
+}
+
+// kubernetesVersion reads from go.mod which release the sources hold; the
+// binary must be told, else it calls itself v0.0.0.
+func kubernetesVersion(source string) (string, error) {
+	content, err := os.ReadFile(filepath.Join(source, "go.mod"))
+	if err != nil {
+		return "", fmt.Errorf("read which Kubernetes to build: %w", err)
+	}
+	found := regexp.MustCompile(`(?m)^\s*(?:require\s+)?k8s\.io/kubernetes\s+(v\S+)`).FindSubmatch(content)
+	if found == nil {
+		return "", fmt.Errorf("read which Kubernetes to build: %s/go.mod does not require k8s.io/kubernetes", source)
+	}
+	return string(found[1]), nil
+}
+
+// fingerprint is equal for equal binaries: it covers all that the build reads.
+func fingerprint(source string, toolchain ...string) (string, error) {
+	hash := sha256.New()
+	for _, value := range toolchain {
+		fmt.Fprintf(hash, "%q\n", value)
+	}
+	// WalkDir goes in lexical order, so the same files give the same hash.
+	err := filepath.WalkDir(source, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && entry.Name() == "testdata":
+			return fs.SkipDir
+		case !entry.Type().IsRegular() || !matters(entry.Name()):
+			return nil
+		}
+		name, err := filepath.Rel(source, path)
+		if err != nil {
+			return err
+		}
+		return add(hash, filepath.ToSlash(name), path)
+	})
+	if err != nil {
+		return "", fmt.Errorf("hash the sources in %s: %w", source, err)
+	}
+	return hex.EncodeToString(hash.Sum(nil))[:24], nil
+}
+
+// matters tells which files a binary depends on. Tests and notes do not count:
+// who edits one should not wait for a build.
+func matters(name string) bool {
+	switch filepath.Ext(name) {
+	case ".go":
+		return !strings.HasSuffix(name, "_test.go")
+	case ".mod", ".sum", ".yaml", ".json":
+		return true
+	}
+	return false
+}
+
+func add(hash io.Writer, name, path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	// The length keeps two files from looking like one with another border.
+	fmt.Fprintf(hash, "%q %d\n", name, info.Size())
+	_, err = io.Copy(hash, file)
+	return err
+}

@@ -1,0 +1,96 @@
+package cluster
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+)
+
+// complaintLines bounds how much of a failed build is shown.
+const complaintLines = 30
+
+// watcher reads the output of "go build -v", one package path per line, and
+// turns it into a few progress lines.
+type watcher struct {
+	progress io.Writer
+	began    time.Time
+
+	mutex   sync.Mutex
+	rest    []byte // the begin of a line whose end has not come yet
+	count   int
+	current string
+	other   []string // lines that are no package paths
+}
+
+func newWatcher(progress io.Writer) *watcher {
+	return &watcher{progress: progress, began: time.Now()}
+}
+
+func (w *watcher) say(format string, values ...any) {
+	elapsed := time.Since(w.began).Round(time.Second)
+	fmt.Fprintf(w.progress, "[%s] %s\n", elapsed, fmt.Sprintf(format, values...))
+}
+
+// Write takes the build's output.
+func (w *watcher) Write(output []byte) (int, error) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.rest = append(w.rest, output...)
+	for {
+		line, rest, found := bytes.Cut(w.rest, []byte("\n"))
+		if !found {
+			return len(output), nil
+		}
+		w.rest = rest
+		w.take(string(line))
+	}
+}
+
+func (w *watcher) take(line string) {
+	switch {
+	case strings.HasPrefix(line, "go: downloading "):
+		w.current = strings.TrimPrefix(line, "go: ")
+	case strings.ContainsAny(line, " \t"):
+		w.other = append(w.other, line)
+		w.other = w.other[max(0, len(w.other)-complaintLines):]
+	default:
+		w.count++
+		w.current = line
+	}
+}
+
+// complaints are the lines in which the build said what is wrong.
+func (w *watcher) complaints() string {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return strings.Join(append(w.other, string(w.rest)), "\n")
+}
+
+// every reports the state at each interval until the returned function is
+// called.
+func (w *watcher) every(interval time.Duration) (stop func()) {
+	ticker := time.NewTicker(interval)
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-ticker.C:
+				w.mutex.Lock()
+				count, current := w.count, w.current
+				w.mutex.Unlock()
+				w.say("%d packages compiled, now at %s", count, current)
+			case <-end:
+				return
+			}
+		}
+	}()
+	return func() {
+		ticker.Stop()
+		close(end)
+		<-ended
+	}
+}
