@@ -57,8 +57,10 @@ type ReplicaStatus struct {
 	// Running and not being deleted.
 	// +optional
 	Active int32 `json:"active,omitempty"`
+	// Ended well.
 	// +optional
 	Succeeded int32 `json:"succeeded,omitempty"`
+	// Ended badly.
 	// +optional
 	Failed int32 `json:"failed,omitempty"`
 	// Selects the pods of this role; for the scale subresource.

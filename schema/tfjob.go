@@ -7,11 +7,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TFJobObject is a TFJob in wire form. The CRD is generated from it; it is never allocated.
+// TFJobObject runs TensorFlow: parameter servers, workers, evaluators, at most one of chief and master.
+// This is its wire form. The CRD is generated from it; it is never allocated.
+//
+// The first two columns are those that scripts parse; the others show with -o wide.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=tfjobs,singular=tfjob,shortName=tfj,categories=training,scope=Namespaced
 // +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name=State,type=string,JSONPath=`.status.conditions[-1:].type`
+// +kubebuilder:printcolumn:name=Age,type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name=Reason,type=string,priority=1,JSONPath=`.status.conditions[-1:].reason`
+// +kubebuilder:printcolumn:name=Chief,type=integer,priority=1,JSONPath=`.status.replicaStatuses.Chief.active`
+// +kubebuilder:printcolumn:name=PS,type=integer,priority=1,JSONPath=`.status.replicaStatuses.PS.active`
+// +kubebuilder:printcolumn:name=Worker,type=integer,priority=1,JSONPath=`.status.replicaStatuses.Worker.active`
+// +kubebuilder:printcolumn:name=Message,type=string,priority=1,JSONPath=`.status.conditions[-1:].message`
 type TFJobObject struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -1,0 +1,387 @@
+package deploy
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	apiyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"stoic/schema"
+)
+
+// document is one manifest: where it stands and what it says.
+type document struct {
+	file string
+	raw  []byte
+	head metav1.PartialObjectMetadata
+}
+
+func (d document) id() string {
+	id := d.head.Kind + "/" + d.head.Name
+	if d.head.Namespace != "" {
+		id = d.head.Namespace + "/" + id
+	}
+	return id
+}
+
+// documents reads every embedded manifest.
+func documents(t *testing.T) []document {
+	t.Helper()
+	var all []document
+	err := fs.WalkDir(Files(), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		raw, err := fs.ReadFile(Files(), path)
+		if err != nil {
+			return err
+		}
+		all = append(all, split(t, path, raw)...)
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("read the embedded manifests: %v", err)
+	}
+	return all
+}
+
+func split(t *testing.T, file string, raw []byte) []document {
+	t.Helper()
+	var all []document
+	for reader := apiyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(raw))); ; {
+		part, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatalf("split %s: %v", file, err)
+		}
+		d := document{file: file, raw: part}
+		if err := yaml.Unmarshal(part, &d.head); err != nil {
+			t.Fatalf("parse %s: %v", file, err)
+		}
+		if d.head.Kind != "" {
+			all = append(all, d)
+		}
+	}
+}
+
+// into parses a document as one type; a field that the type does not know fails the test.
+func into[T any](t *testing.T, all []document, id string) T {
+	t.Helper()
+	var value T
+	for _, d := range all {
+		if d.id() == id {
+			if err := yaml.UnmarshalStrict(d.raw, &value); err != nil {
+				t.Fatalf("parse %s of %s: %v", id, d.file, err)
+			}
+			return value
+		}
+	}
+	t.Fatalf("no manifest holds %s", id)
+	return value
+}
+
+// Everything that is installed, by name. What is not on this list is not installed.
+func wanted() []string {
+	ids := []string{
+		"Namespace/kubeflow",
+		"ClusterRole/training-operator",
+		"ClusterRoleBinding/training-operator",
+		"ClusterRole/kubeflow-training-admin",
+		"ClusterRole/kubeflow-training-edit",
+		"ClusterRole/kubeflow-training-view",
+		"kubeflow/ServiceAccount/training-operator",
+		"kubeflow/Role/training-operator-leader-election",
+		"kubeflow/RoleBinding/training-operator-leader-election",
+		"kubeflow/Deployment/training-operator",
+		"kubeflow/Service/training-operator",
+	}
+	for _, kind := range schema.Kinds() {
+		ids = append(ids, "CustomResourceDefinition/"+kind.Plural+"."+kind.Group)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func ids(all []document) []string {
+	var found []string
+	for _, d := range all {
+		found = append(found, d.id())
+	}
+	slices.Sort(found)
+	return found
+}
+
+func TestNames(t *testing.T) {
+	if diff := cmp.Diff(wanted(), ids(documents(t))); diff != "" {
+		t.Errorf("installed objects (-wanted +found):\n%s", diff)
+	}
+}
+
+// Every kind has a CRD that speaks of it by the names that the program uses.
+func TestCRDs(t *testing.T) {
+	all := documents(t)
+	for _, kind := range schema.Kinds() {
+		crd := into[crdv1.CustomResourceDefinition](t, all, "CustomResourceDefinition/"+kind.Plural+"."+kind.Group)
+		if crd.Spec.Group != kind.Group || crd.Spec.Names.Kind != kind.Name || crd.Spec.Names.Singular != kind.Singular {
+			t.Errorf("%s: speaks of %s %s/%s, wanted %s %s/%s", crd.Name, crd.Spec.Group, crd.Spec.Names.Kind,
+				crd.Spec.Names.Singular, kind.Group, kind.Name, kind.Singular)
+		}
+		if v := crd.Spec.Versions[0]; v.Name != kind.Version || !v.Served || !v.Storage {
+			t.Errorf("%s: first version is %s served=%v storage=%v, wanted %s served and stored", crd.Name, v.Name, v.Served, v.Storage, kind.Version)
+		}
+	}
+}
+
+// kinds lists a resource of every kind: tfjobs, or tfjobs/status.
+func kinds(subresource string) []string {
+	var all []string
+	for _, kind := range schema.Kinds() {
+		all = append(all, kind.Plural+subresource)
+	}
+	return all
+}
+
+// The operator's permissions, word for word. Nothing else is granted: no wildcard, no secret, no update
+// of a spec, no webhook configuration, no CRD.
+func TestLeastPrivilege(t *testing.T) {
+	all := documents(t)
+	group := []string{"kubeflow.org"}
+	want := []rbacv1.PolicyRule{
+		{APIGroups: group, Resources: kinds(""), Verbs: []string{"get", "list", "watch", "delete"}},
+		{APIGroups: group, Resources: kinds("/status"), Verbs: []string{"get", "patch", "update"}},
+		{APIGroups: group, Resources: kinds("/finalizers"), Verbs: []string{"update"}},
+		{APIGroups: []string{""}, Resources: []string{"pods", "services"}, Verbs: []string{"get", "list", "watch", "create", "delete"}},
+		{APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch"}},
+	}
+	if diff := cmp.Diff(want, into[rbacv1.ClusterRole](t, all, "ClusterRole/training-operator").Rules); diff != "" {
+		t.Errorf("cluster-wide permissions (-wanted +found):\n%s", diff)
+	}
+	want = []rbacv1.PolicyRule{
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "create", "update"}},
+	}
+	role := into[rbacv1.Role](t, all, "kubeflow/Role/training-operator-leader-election")
+	if diff := cmp.Diff(want, role.Rules); diff != "" {
+		t.Errorf("permissions in the operator's namespace (-wanted +found):\n%s", diff)
+	}
+}
+
+// No role at all, also none for people, has a wildcard or reaches a secret or a role.
+func TestNoRoleIsWide(t *testing.T) {
+	forbidden := []string{"*", "secrets", "roles", "clusterroles", "rolebindings", "clusterrolebindings",
+		"serviceaccounts", "pods/exec", "impersonate", "escalate", "bind"}
+	for _, d := range documents(t) {
+		if d.head.Kind != "ClusterRole" && d.head.Kind != "Role" {
+			continue
+		}
+		var role rbacv1.ClusterRole // a Role has the same fields, and fewer
+		if err := yaml.UnmarshalStrict(d.raw, &role); err != nil {
+			t.Fatalf("parse %s: %v", d.id(), err)
+		}
+		for _, rule := range role.Rules {
+			for _, word := range slices.Concat(rule.APIGroups, rule.Resources, rule.Verbs) {
+				if slices.Contains(forbidden, word) {
+					t.Errorf("%s grants %q", d.id(), word)
+				}
+			}
+		}
+	}
+}
+
+func TestBindings(t *testing.T) {
+	all := documents(t)
+	account := []rbacv1.Subject{{Kind: "ServiceAccount", Name: "training-operator", Namespace: "kubeflow"}}
+	cluster := into[rbacv1.ClusterRoleBinding](t, all, "ClusterRoleBinding/training-operator")
+	local := into[rbacv1.RoleBinding](t, all, "kubeflow/RoleBinding/training-operator-leader-election")
+	for name, subjects := range map[string][]rbacv1.Subject{"cluster": cluster.Subjects, "local": local.Subjects} {
+		if diff := cmp.Diff(account, subjects); diff != "" {
+			t.Errorf("%s binding (-wanted +found):\n%s", name, diff)
+		}
+	}
+	if cluster.RoleRef.Name != "training-operator" || local.RoleRef.Name != "training-operator-leader-election" {
+		t.Errorf("roles bound: %s, %s", cluster.RoleRef.Name, local.RoleRef.Name)
+	}
+}
+
+// The administrators' role has no rules of its own: the API server fills it from the editors' role.
+func TestUserRolesAggregate(t *testing.T) {
+	all := documents(t)
+	admin := into[rbacv1.ClusterRole](t, all, "ClusterRole/kubeflow-training-admin")
+	edit := into[rbacv1.ClusterRole](t, all, "ClusterRole/kubeflow-training-edit")
+	view := into[rbacv1.ClusterRole](t, all, "ClusterRole/kubeflow-training-view")
+	if admin.AggregationRule == nil || len(admin.Rules) != 0 {
+		t.Fatalf("admin must aggregate and have no rules, has %+v", admin)
+	}
+	for key, value := range admin.AggregationRule.ClusterRoleSelectors[0].MatchLabels {
+		if edit.Labels[key] != value {
+			t.Errorf("edit lacks the label %s=%s, by which admin finds it", key, value)
+		}
+	}
+	for _, rule := range view.Rules {
+		for _, verb := range rule.Verbs {
+			if !slices.Contains([]string{"get", "list", "watch"}, verb) {
+				t.Errorf("view may %s %v", verb, rule.Resources)
+			}
+		}
+	}
+	for _, role := range []rbacv1.ClusterRole{edit, view} {
+		for _, plural := range kinds("") {
+			if !slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, plural) }) {
+				t.Errorf("%s does not speak of %s", role.Name, plural)
+			}
+		}
+	}
+}
+
+func deployment(t *testing.T, all []document) (appsv1.Deployment, corev1.Container) {
+	t.Helper()
+	d := into[appsv1.Deployment](t, all, "kubeflow/Deployment/training-operator")
+	if len(d.Spec.Template.Spec.Containers) != 1 {
+		t.Fatalf("wanted one container, found %d", len(d.Spec.Template.Spec.Containers))
+	}
+	return d, d.Spec.Template.Spec.Containers[0]
+}
+
+// The labels are the selector of the Deployment that may be there already: a selector cannot be changed.
+func TestDeploymentTakesOver(t *testing.T) {
+	all := documents(t)
+	d, container := deployment(t, all)
+	labels := map[string]string{"control-plane": "kubeflow-training-operator"}
+	service := into[corev1.Service](t, all, "kubeflow/Service/training-operator")
+	for where, found := range map[string]map[string]string{"selector": d.Spec.Selector.MatchLabels,
+		"pods": d.Spec.Template.Labels, "deployment": d.Labels, "service": service.Spec.Selector} {
+		if diff := cmp.Diff(labels, found); diff != "" {
+			t.Errorf("labels of %s (-wanted +found):\n%s", where, diff)
+		}
+	}
+	if diff := cmp.Diff([]string{"controller", "--leader-elect"}, container.Args); diff != "" {
+		t.Errorf("args (-wanted +found):\n%s", diff)
+	}
+	if container.Name != "training-operator" || *d.Spec.Replicas != 1 || d.Spec.Template.Spec.ServiceAccountName != "training-operator" {
+		t.Errorf("container %s, %d replicas, service account %s", container.Name, *d.Spec.Replicas, d.Spec.Template.Spec.ServiceAccountName)
+	}
+}
+
+// What the "restricted" Pod Security level asks for, and a read-only file system.
+func TestRestricted(t *testing.T) {
+	d, container := deployment(t, documents(t))
+	pod := d.Spec.Template.Spec
+	if pod.HostNetwork || pod.HostPID || pod.HostIPC || len(pod.Volumes) != 0 {
+		t.Errorf("the pod reaches out of itself: %+v", pod)
+	}
+	yes, no := true, false
+	if diff := cmp.Diff(&corev1.PodSecurityContext{RunAsNonRoot: &yes,
+		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}}, pod.SecurityContext); diff != "" {
+		t.Errorf("pod security (-wanted +found):\n%s", diff)
+	}
+	if diff := cmp.Diff(&corev1.SecurityContext{AllowPrivilegeEscalation: &no, ReadOnlyRootFilesystem: &yes, RunAsNonRoot: &yes,
+		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}, container.SecurityContext); diff != "" {
+		t.Errorf("container security (-wanted +found):\n%s", diff)
+	}
+}
+
+func TestPortsAndProbes(t *testing.T) {
+	all := documents(t)
+	_, container := deployment(t, all)
+	ports := map[string]int32{}
+	for _, port := range container.Ports {
+		ports[port.Name] = port.ContainerPort
+	}
+	if diff := cmp.Diff(map[string]int32{"metrics": 8080, "probes": 8081}, ports); diff != "" {
+		t.Errorf("ports (-wanted +found):\n%s", diff)
+	}
+	for path, probe := range map[string]*corev1.Probe{"/healthz": container.LivenessProbe, "/readyz": container.ReadinessProbe} {
+		if probe == nil || probe.HTTPGet == nil || probe.HTTPGet.Path != path || probe.HTTPGet.Port != intstr.FromString("probes") {
+			t.Errorf("no probe of %s on the probe port: %+v", path, probe)
+		}
+	}
+	service := into[corev1.Service](t, all, "kubeflow/Service/training-operator")
+	port := service.Spec.Ports[0]
+	if port.Name != "monitoring-port" || port.Port != 8080 || port.TargetPort != intstr.FromString("metrics") {
+		t.Errorf("service port %+v", port)
+	}
+	if service.Annotations["prometheus.io/scrape"] != "true" || service.Annotations["prometheus.io/port"] != "8080" {
+		t.Errorf("scrape annotations %v", service.Annotations)
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	_, container := deployment(t, documents(t))
+	found := map[string]string{}
+	for _, v := range container.Env {
+		switch from := v.ValueFrom; {
+		case from == nil:
+			found[v.Name] = v.Value
+		case from.FieldRef != nil:
+			found[v.Name] = from.FieldRef.FieldPath
+		case from.ResourceFieldRef != nil:
+			found[v.Name] = from.ResourceFieldRef.Resource
+		}
+	}
+	want := map[string]string{"MY_POD_NAMESPACE": "metadata.namespace", "MY_POD_NAME": "metadata.name", "GOMEMLIMIT": "limits.memory"}
+	if diff := cmp.Diff(want, found); diff != "" {
+		t.Errorf("environment (-wanted +found):\n%s", diff)
+	}
+	if container.Resources.Limits.Memory().IsZero() || container.Resources.Requests.Cpu().IsZero() {
+		t.Errorf("resources %+v: GOMEMLIMIT needs a memory limit", container.Resources)
+	}
+}
+
+// A directory that kubectl apply -f reads holds nothing that is not an object of the cluster.
+func TestDirectoriesApplyPlainly(t *testing.T) {
+	for _, dir := range []string{"crd", "rbac", "controller"} {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range entries {
+			if !strings.HasSuffix(entry.Name(), ".yaml") || strings.HasPrefix(entry.Name(), "kustomization") {
+				t.Errorf("%s/%s would upset kubectl apply -f deploy/%s", dir, entry.Name(), dir)
+			}
+		}
+	}
+}
+
+// Kustomize installs what is embedded, no more and no less.
+func TestKustomize(t *testing.T) {
+	kubectl, err := exec.LookPath("kubectl")
+	if err != nil {
+		t.Skip("kubectl is not on PATH")
+	}
+	dir, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	command := exec.Command(kubectl, "kustomize", dir)
+	command.Stderr = &stderr
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("kubectl kustomize: %v\n%s", err, stderr.Bytes())
+	}
+	rendered := split(t, "kubectl kustomize", out)
+	if diff := cmp.Diff(wanted(), ids(rendered)); diff != "" {
+		t.Errorf("rendered objects (-wanted +found):\n%s", diff)
+	}
+	if _, container := deployment(t, rendered); container.Image != "stoic:dev" {
+		t.Errorf("image %q, wanted stoic:dev", container.Image)
+	}
+}

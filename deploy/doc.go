@@ -1,0 +1,13 @@
+// Package deploy answers one question: WHERE DOES IT RUN?
+//
+//	crd/         what a cluster must know: the kinds; generated, see schema/crd
+//	rbac/        what the operator may do, and what people may do with its kinds
+//	controller/  the operator itself: Deployment and Service
+//
+// Three ways lead to a cluster, and all use the same files: kubectl apply -k deploy installs
+// everything, kubectl apply -f deploy/crd the kinds alone, and the program carries the files in
+// itself to install them without a checkout.
+//
+// The names (namespace kubeflow; Deployment, Service and ServiceAccount training-operator) are those of
+// the operator that this one replaces, so that an apply over it takes over.
+package deploy

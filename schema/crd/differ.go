@@ -1,0 +1,93 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"sigs.k8s.io/yaml"
+)
+
+// How many differences are told of one file; who wants all has git diff.
+const differencesLimit = 10
+
+// differences names the places in which two YAML documents differ, in order of path.
+func differences(found, wanted []byte) []string {
+	var f, w any
+	if err := yaml.Unmarshal(found, &f); err != nil {
+		return []string{"is not YAML: " + err.Error()}
+	}
+	if err := yaml.Unmarshal(wanted, &w); err != nil {
+		return []string{"would not be YAML: " + err.Error()}
+	}
+	lines := differ("", f, w)
+	if len(lines) == 0 {
+		return []string{"in comments or layout"}
+	}
+	if more := len(lines) - differencesLimit; more > 0 {
+		lines = append(lines[:differencesLimit], fmt.Sprintf("and %d more", more))
+	}
+	return lines
+}
+
+// missing stands for a value that one side does not have; null is a value.
+type missing struct{}
+
+func differ(path string, found, wanted any) []string {
+	if reflect.DeepEqual(found, wanted) {
+		return nil
+	}
+	var lines []string
+	switch w := wanted.(type) {
+	case map[string]any:
+		if f, ok := found.(map[string]any); ok {
+			for _, key := range keys(f, w) {
+				lines = append(lines, differ(path+"."+key, at(f, key), at(w, key))...)
+			}
+			return lines
+		}
+	case []any:
+		if f, ok := found.([]any); ok && len(f) == len(w) {
+			for i := range w {
+				lines = append(lines, differ(fmt.Sprintf("%s[%d]", path, i), f[i], w[i])...)
+			}
+			return lines
+		}
+	}
+	return []string{fmt.Sprintf("%s: found %s, wanted %s", path, brief(found), brief(wanted))}
+}
+
+func keys(sides ...map[string]any) []string {
+	all := map[string]bool{}
+	for _, m := range sides {
+		for key := range m {
+			all[key] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+func at(m map[string]any, key string) any {
+	if value, ok := m[key]; ok {
+		return value
+	}
+	return missing{}
+}
+
+func brief(value any) string {
+	switch value.(type) {
+	case missing:
+		return "nothing"
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "a list"
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return string(text)
+}
