@@ -1,0 +1,180 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"stoic/controller/plan"
+	"stoic/schema"
+)
+
+// api writes single objects of any resource. Every method is one request; bodies go out as they are, so that
+// fields which no library of ours knows reach the server.
+type api struct{ client rest.Interface }
+
+// written is what the server says of an object that was written or read.
+type written struct {
+	UID             types.UID
+	ResourceVersion string
+	// Controller is the UID of the owner that controls the object, or empty.
+	Controller types.UID
+	// ControllerName and ControllerKind tell an older incarnation of a job from a stranger.
+	ControllerName, ControllerKind string
+	Deleting                       bool
+}
+
+// metadataOnly asks for the metadata of the answer instead of the whole object.
+const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+
+func newAPI(config *rest.Config) (*api, error) {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, runtimeschema.GroupVersion{Version: "v1"})
+	c := rest.CopyConfig(config)
+	c.GroupVersion = &runtimeschema.GroupVersion{}
+	c.APIPath = "/"
+	c.ContentType = runtime.ContentTypeJSON
+	c.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	client, err := rest.RESTClientFor(c)
+	if err != nil {
+		return nil, fmt.Errorf("make the writing client: %w", err)
+	}
+	return &api{client}, nil
+}
+
+// path of a resource in the API server's tree.
+func path(r schema.Resource, namespace string, more ...string) []string {
+	segments := []string{"api", r.Version}
+	if r.Group != "" {
+		segments = []string{"apis", r.Group, r.Version}
+	}
+	return append(append(segments, "namespaces", namespace, r.Plural), more...)
+}
+
+// create posts o.
+func (a *api) create(ctx context.Context, o schema.Object) (written, error) {
+	body, err := a.client.Post().AbsPath(path(o.Resource, o.Namespace)...).
+		SetHeader("Accept", metadataOnly).Body(o.Body).Do(ctx).Raw()
+	return readMeta(body, err)
+}
+
+// get reads the metadata of one object, from etcd and not from a cache.
+func (a *api) get(ctx context.Context, r schema.Resource, namespace, name string) (written, error) {
+	body, err := a.client.Get().AbsPath(path(r, namespace, name)...).
+		SetHeader("Accept", metadataOnly).Do(ctx).Raw()
+	return readMeta(body, err)
+}
+
+// remove deletes one object if it still is the one that was seen; dependents go in the background.
+func (a *api) remove(ctx context.Context, d plan.Deletion) (written, error) {
+	background := metav1.DeletePropagationBackground
+	options, err := json.Marshal(metav1.DeleteOptions{
+		TypeMeta:          metav1.TypeMeta{Kind: "DeleteOptions", APIVersion: "v1"},
+		Preconditions:     &metav1.Preconditions{UID: &d.UID},
+		PropagationPolicy: &background,
+	})
+	if err != nil {
+		return written{}, fmt.Errorf("write delete options: %w", err)
+	}
+	body, err := a.client.Delete().AbsPath(path(d.Resource, d.Namespace, d.Name)...).
+		SetHeader("Accept", metadataOnly).Body(options).Do(ctx).Raw()
+	return readMeta(body, err)
+}
+
+// record replaces the whole status of an object if its resourceVersion still is the one that the status was
+// computed from (409 otherwise), and returns the status as the server kept it. It is a JSON patch: one call, no
+// GET, and unlike a merge patch it also takes away what others have put into the status.
+func (a *api) record(ctx context.Context, head *schema.Head, status *schema.Status) (written, *schema.Status, error) {
+	patch, err := json.Marshal([]map[string]any{
+		{"op": "replace", "path": "/metadata/resourceVersion", "value": head.Meta.ResourceVersion},
+		{"op": "add", "path": "/status", "value": status},
+	})
+	if err != nil {
+		return written{}, nil, fmt.Errorf("write the status as JSON: %w", err)
+	}
+	body, err := a.client.Patch(types.JSONPatchType).
+		AbsPath(path(head.Kind.Resource(), head.Meta.Namespace, head.Meta.Name, "status")...).
+		Param("fieldValidation", "Ignore"). // foreign CRDs prune what they do not know; that is no news
+		Body(patch).Do(ctx).Raw()
+	got, err := readMeta(body, err)
+	if err != nil {
+		return got, nil, err
+	}
+	var kept struct {
+		Status schema.Status `json:"status"`
+	}
+	if err := json.Unmarshal(body, &kept); err != nil {
+		return got, nil, nil // the server keeps something else than a status; that is the answer
+	}
+	return got, &kept.Status, nil
+}
+
+// readMeta reads the answer of a call that returned body and err. Only the call's error is returned: an answer
+// that cannot be read (a Status in place of an object) is an empty one.
+func readMeta(body []byte, err error) (written, error) {
+	if err != nil {
+		return written{}, err
+	}
+	var answer struct {
+		Metadata struct {
+			UID               types.UID               `json:"uid"`
+			ResourceVersion   string                  `json:"resourceVersion"`
+			DeletionTimestamp string                  `json:"deletionTimestamp"`
+			OwnerReferences   []metav1.OwnerReference `json:"ownerReferences"`
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return written{}, nil
+	}
+	w := written{UID: answer.Metadata.UID, ResourceVersion: answer.Metadata.ResourceVersion,
+		Deleting: answer.Metadata.DeletionTimestamp != ""}
+	for _, o := range answer.Metadata.OwnerReferences {
+		if o.Controller != nil && *o.Controller {
+			w.Controller, w.ControllerName, w.ControllerKind = o.UID, o.Name, o.Kind
+		}
+	}
+	return w, nil
+}
+
+func uid(s string) types.UID { return types.UID(s) }
+
+// consistent is a client that never lists from a cache of unknown age: client-go's reflector asks for
+// resourceVersion "0" when it falls back from streaming, which may be answered with a past in which deleted
+// objects live.
+type consistent struct{ dynamic.Interface }
+
+func (c consistent) Resource(r runtimeschema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
+	return consistentResource{c.Interface.Resource(r)}
+}
+
+type consistentResource struct {
+	dynamic.NamespaceableResourceInterface
+}
+
+func (c consistentResource) Namespace(ns string) dynamic.ResourceInterface {
+	return consistentNamespace{c.NamespaceableResourceInterface.Namespace(ns)}
+}
+
+type consistentNamespace struct{ dynamic.ResourceInterface }
+
+func (c consistentNamespace) List(ctx context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	return c.ResourceInterface.List(ctx, fresh(o))
+}
+
+// fresh asks for the latest in place of "anything you have".
+func fresh(o metav1.ListOptions) metav1.ListOptions {
+	if o.ResourceVersion == "0" {
+		o.ResourceVersion = ""
+		o.ResourceVersionMatch = ""
+	}
+	return o
+}

@@ -1,0 +1,228 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"stoic/schema"
+)
+
+// children are the pods and services of all jobs of all kinds, cut down to what decisions need (about 1 KB
+// each) and indexed by the UID of the owner that controls them. The API server selects them by label.
+type children struct {
+	client    kubernetes.Interface
+	namespace string
+	selector  string
+	pods      cache.SharedIndexInformer
+	services  cache.SharedIndexInformer
+}
+
+// child is a cached pod or service.
+type child struct {
+	metav1.ObjectMeta // name, namespace, UID, resourceVersion, labels in use; nothing else
+	owner             ownerKey
+	pod               schema.Pod     // of a pod
+	service           schema.Service // of a service
+}
+
+// ownerKey is the controller owner of a child.
+type ownerKey struct {
+	uid              types.UID
+	apiVersion, kind string
+	key              string // namespace/name
+}
+
+const byOwner = "owner"
+
+func newChildren(client kubernetes.Interface, o Options, wake func(ownerKey)) *children {
+	operators := make([]string, len(o.Watched))
+	for i, w := range o.Watched {
+		operators[i] = w.Kind.Controller
+	}
+	slices.Sort(operators)
+	c := &children{client: client, namespace: o.Namespace,
+		selector: schema.LabelOperator + " in (" + strings.Join(operators, ",") + ")"}
+	pods, services := client.CoreV1().Pods(o.Namespace), client.CoreV1().Services(o.Namespace)
+	c.pods = c.informer(&corev1.Pod{}, wake,
+		func(ctx context.Context, lo metav1.ListOptions) (runtime.Object, error) { return pods.List(ctx, lo) }, pods.Watch)
+	c.services = c.informer(&corev1.Service{}, wake,
+		func(ctx context.Context, lo metav1.ListOptions) (runtime.Object, error) {
+			return services.List(ctx, lo)
+		}, services.Watch)
+	return c
+}
+
+type (
+	listFunc  func(context.Context, metav1.ListOptions) (runtime.Object, error)
+	watchFunc func(context.Context, metav1.ListOptions) (watch.Interface, error)
+)
+
+func (c *children) informer(example runtime.Object, wake func(ownerKey), list listFunc, watchChildren watchFunc) cache.SharedIndexInformer {
+	lw := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			o.LabelSelector = c.selector
+			return list(ctx, fresh(o))
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			o.LabelSelector = c.selector
+			return watchChildren(ctx, o)
+		},
+	}
+	informer := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(lw, c.client), example, 0,
+		cache.Indexers{byOwner: indexByOwner})
+	// Neither call can fail before the informer runs.
+	_ = informer.SetTransform(slim)
+	_, _ = informer.AddEventHandler(waking(wake))
+	return informer
+}
+
+func indexByOwner(obj any) ([]string, error) {
+	if c, ok := obj.(*child); ok && c.owner.uid != "" {
+		return []string{string(c.owner.uid)}, nil
+	}
+	return nil, nil // an error here would end the process
+}
+
+// waking queues the owner of whatever changed, if what changed matters.
+func waking(wake func(ownerKey)) cache.ResourceEventHandler {
+	of := func(obj any) {
+		if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+			obj = gone.Obj
+		}
+		if c, ok := obj.(*child); ok && c.owner.uid != "" {
+			wake(c.owner)
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    of,
+		DeleteFunc: of,
+		UpdateFunc: func(before, after any) {
+			was, ok1 := before.(*child)
+			is, ok2 := after.(*child)
+			if ok1 && ok2 && was.owner == is.owner && samePod(was.pod, is.pod) && was.service == is.service {
+				return // a heartbeat, a probe, an annotation: no decision depends on it
+			}
+			if ok1 && (!ok2 || was.owner != is.owner) {
+				of(before)
+			}
+			of(after)
+		},
+	}
+}
+
+func samePod(a, b schema.Pod) bool {
+	return a.Name == b.Name && a.UID == b.UID && a.Role == b.Role && a.Phase == b.Phase &&
+		a.Deleting == b.Deleting && a.Restarts == b.Restarts && slices.Equal(a.Exits, b.Exits)
+}
+
+// slim is the transform of both informers. Built-in objects are typed on the server: they cannot be malformed.
+func slim(obj any) (any, error) {
+	switch o := obj.(type) {
+	case *corev1.Pod:
+		return slimPod(o), nil
+	case *corev1.Service:
+		c := slimMeta(&o.ObjectMeta)
+		c.service = schema.Service{Name: o.Name, UID: o.UID, Deleting: o.DeletionTimestamp != nil}
+		return c, nil
+	default:
+		return obj, nil // our own output, on its second way through
+	}
+}
+
+func slimMeta(m *metav1.ObjectMeta) *child {
+	c := &child{ObjectMeta: metav1.ObjectMeta{Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion}}
+	if owner := metav1.GetControllerOfNoCopy(m); owner != nil {
+		c.owner = ownerKey{uid: owner.UID, apiVersion: owner.APIVersion, kind: owner.Kind, key: m.Namespace + "/" + owner.Name}
+	}
+	return c
+}
+
+func slimPod(p *corev1.Pod) *child {
+	c := slimMeta(&p.ObjectMeta)
+	c.pod = schema.Pod{Name: p.Name, UID: p.UID, Role: p.Labels[schema.LabelRole], Phase: p.Status.Phase,
+		Deleting: p.DeletionTimestamp != nil}
+	for _, s := range p.Status.InitContainerStatuses {
+		c.pod.Restarts += int64(max(s.RestartCount, 0))
+	}
+	for _, s := range p.Status.ContainerStatuses {
+		c.pod.Restarts += int64(max(s.RestartCount, 0))
+		if t := s.State.Terminated; t != nil {
+			c.pod.Exits = append(c.pod.Exits, schema.Exit{Container: s.Name, Code: t.ExitCode})
+		}
+	}
+	return c
+}
+
+func (c *children) start(ctx context.Context, running *sync.WaitGroup) {
+	running.Go(func() { c.pods.RunWithContext(ctx) })
+	running.Go(func() { c.services.RunWithContext(ctx) })
+}
+
+func (c *children) synced() bool { return c.pods.HasSynced() && c.services.HasSynced() }
+
+// of returns the cached children of one owner.
+func (c *children) of(owner types.UID) (pods []schema.Pod, services []schema.Service) {
+	for _, obj := range indexed(c.pods, owner) {
+		pods = append(pods, obj.pod)
+	}
+	for _, obj := range indexed(c.services, owner) {
+		services = append(services, obj.service)
+	}
+	return pods, services
+}
+
+func indexed(informer cache.SharedIndexInformer, owner types.UID) []*child {
+	objects, err := informer.GetIndexer().ByIndex(byOwner, string(owner))
+	if err != nil {
+		return nil // the index exists: it was given to the informer when it was made
+	}
+	found := make([]*child, 0, len(objects))
+	for _, obj := range objects {
+		if c, ok := obj.(*child); ok {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// live reads the children of one owner from the API server instead of from the caches: the way out when the
+// caches do not catch up with our own writes.
+func (c *children) live(ctx context.Context, namespace, job string, owner types.UID) (pods []schema.Pod, services []schema.Service, _ error) {
+	options := metav1.ListOptions{LabelSelector: c.selector + "," + schema.LabelJob + "=" + job}
+	podList, err := c.client.CoreV1().Pods(namespace).List(ctx, options)
+	if err != nil {
+		return nil, nil, fmt.Errorf("list pods: %w", err)
+	}
+	serviceList, err := c.client.CoreV1().Services(namespace).List(ctx, options)
+	if err != nil {
+		return nil, nil, fmt.Errorf("list services: %w", err)
+	}
+	for i := range podList.Items {
+		if s := slimPod(&podList.Items[i]); s.owner.uid == owner {
+			pods = append(pods, s.pod)
+		}
+	}
+	for i := range serviceList.Items {
+		s := &serviceList.Items[i]
+		if controller := metav1.GetControllerOfNoCopy(s); controller != nil && controller.UID == owner {
+			services = append(services, schema.Service{Name: s.Name, UID: s.UID, Deleting: s.DeletionTimestamp != nil})
+		}
+	}
+	return pods, services, nil
+}
+
+func (c *children) podVersion() string { return c.pods.GetStore().LastStoreSyncResourceVersion() }
+func (c *children) serviceVersion() string {
+	return c.services.GetStore().LastStoreSyncResourceVersion()
+}

@@ -1,0 +1,175 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+
+	"stoic/controller/plan"
+	"stoic/convert"
+	"stoic/schema"
+)
+
+// Watched is one kind to serve: what it is called, what converts it and what plans it. A kind whose planner
+// is not that of jobs is served by the same engine.
+type Watched struct {
+	Kind    *schema.Kind
+	Convert Converter
+	Plan    func(plan.Observed) plan.Plan
+}
+
+// Jobs are the watched kinds of package schema, with the converter and the planner of jobs.
+func Jobs(kinds []*schema.Kind) []Watched {
+	watched := make([]Watched, len(kinds))
+	for i, kind := range kinds {
+		watched[i] = Watched{Kind: kind, Convert: convert.Object, Plan: plan.Make}
+	}
+	return watched
+}
+
+// Options are what a controller is made of. Every field but Election, Domain and Namespace is required.
+type Options struct {
+	Config    *rest.Config
+	Watched   []Watched
+	Namespace string // "" is all
+	Domain    string // the cluster's DNS domain in host names, or ""
+	Workers   int    // per kind
+	Identity  string // who reports events and holds the lease: the pod's name
+	Election  *Election
+	Log       *zap.Logger
+	Registry  prometheus.Registerer
+	Now       func() time.Time
+}
+
+// Controller moves the cluster towards what the objects ask for.
+//
+//	API server
+//	  | untyped watch, one per kind (kindLoop)       typed watch: pods, services (children)
+//	  v                                                       |
+//	convert.Object  in the informer's transform               |
+//	  | Result = Job | Rejection, never an error              |
+//	  v                                                       v
+//	store of results, by key                       store of slim children, by owner UID
+//	  `----------------- keys ---> queue ---> worker <--------'
+//	                                            | observe   stores, not older than own writes; now
+//	                                            v
+//	                                          plan.Make     pure
+//	                                            | Plan
+//	                                            v
+//	                                          execute       status -> events -> deletions -> creations
+//	                                            |
+//	                                            v
+//	                                        API server      and round again
+//
+// Data goes one way. All state is in the API server: what is kept here (queue, stores, floors, told events)
+// is keyed by UID and may be lost at any time.
+type Controller struct {
+	options  Options
+	log      *zap.Logger
+	metrics  *metrics
+	api      *api
+	children *children
+	emitter  *emitter
+	loops    []*kindLoop
+
+	// elected is closed when this process may write; at once if there is no election.
+	elected chan struct{}
+}
+
+// New connects nothing and starts nothing; it fails only on options that cannot work.
+func New(o Options) (*Controller, error) {
+	if len(o.Watched) == 0 {
+		return nil, errors.New("no kind to serve")
+	}
+	m := newMetrics(o.Registry)
+	config := instrument(o.Config, m)
+	untyped, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make the untyped client: %w", err)
+	}
+	typed, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make the typed client: %w", err)
+	}
+	writer, err := newAPI(config)
+	if err != nil {
+		return nil, err
+	}
+	emit, err := newEmitter(config, o, m)
+	if err != nil {
+		return nil, err
+	}
+	c := &Controller{options: o, log: o.Log, metrics: m, api: writer, emitter: emit, elected: make(chan struct{})}
+	c.children = newChildren(typed, o, c.wake)
+	for _, w := range o.Watched {
+		c.loops = append(c.loops, newKindLoop(c, w, consistent{untyped}, typed.Discovery()))
+	}
+	return c, nil
+}
+
+// Run serves until ctx ends, then stops in order: no new passes, running passes finish, told events go out,
+// the lease is released. It returns nil after a graceful stop.
+func (c *Controller) Run(ctx context.Context) error {
+	var running sync.WaitGroup
+	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
+	defer running.Wait()
+	defer stopWatching()
+
+	c.children.start(watching, &running)
+	for _, l := range c.loops {
+		running.Go(func() { l.serve(watching) })
+	}
+	err := c.lead(ctx, func(leading context.Context) error {
+		if !cache.WaitForCacheSync(leading.Done(), c.children.synced) {
+			return nil // stopped before it began
+		}
+		close(c.elected)
+		return c.work(leading)
+	})
+	c.log.Info("stopped", zap.Error(err))
+	return err
+}
+
+// work runs the workers of every kind until ctx ends, and returns when the last pass and the last event
+// are done.
+func (c *Controller) work(ctx context.Context) error {
+	emitting, stopEmitting := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopEmitting()
+	var events sync.WaitGroup
+	events.Go(func() { c.emitter.run(emitting) })
+
+	var workers sync.WaitGroup
+	for _, l := range c.loops {
+		for range max(c.options.Workers, 1) {
+			workers.Go(func() { l.work(ctx) })
+		}
+	}
+	<-ctx.Done()
+	c.log.Info("stopping: finishing the passes that run")
+	for _, l := range c.loops {
+		l.queue.ShutDown()
+	}
+	workers.Wait()
+	c.emitter.drain(5 * time.Second)
+	stopEmitting()
+	events.Wait()
+	return nil
+}
+
+// wake queues the job that owns a child. Children of kinds that are not served wake nobody.
+func (c *Controller) wake(owner ownerKey) {
+	for _, l := range c.loops {
+		if l.kind.Name == owner.kind && l.kind.APIVersion() == owner.apiVersion {
+			l.queue.Add(owner.key)
+		}
+	}
+}

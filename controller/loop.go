@@ -1,0 +1,282 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+
+	"stoic/convert"
+	"stoic/schema"
+)
+
+// kindLoop serves one kind: it watches its objects for as long as the API server serves them and runs the
+// passes. Kinds know nothing of each other: one whose CRD is missing, late, deleted or made anew is a gauge and
+// a log line.
+type kindLoop struct {
+	*Controller
+	Watched
+	kind      *schema.Kind
+	log       *zap.Logger
+	queue     workqueue.TypedRateLimitingInterface[string]
+	untyped   dynamic.Interface
+	discovery discovery.ServerResourcesInterfaceWithContext
+	floors    *floors
+	pruned    *prunedWrites
+
+	// objects is the informer that runs now, or nil while the kind is not served.
+	objects atomic.Pointer[cache.SharedIndexInformer]
+	// looked: the API server has said at least once whether it serves the kind.
+	looked atomic.Bool
+	// running holds when each pass that runs now began, by key.
+	running sync.Map
+	// prunesGeneration: the server was seen to drop status.observedGeneration.
+	prunesGeneration atomic.Bool
+}
+
+const (
+	// lookForKind is how often an absent kind is looked for, and checkOnKind how often a present one.
+	lookForKind, checkOnKind = 2 * time.Second, 30 * time.Second
+	// retryFirst and retryMost bound the exponential back-off of one key. There is no global bucket: one
+	// job's errors never delay another's.
+	retryFirst, retryMost = 50 * time.Millisecond, 5 * time.Minute
+	// passLimit ends a pass that hangs.
+	passLimit = 2 * time.Minute
+	// safetyNet wakes a pass that waits for its caches even if the event never comes.
+	safetyNet = time.Second
+)
+
+func newKindLoop(c *Controller, w Watched, untyped dynamic.Interface, d discovery.DiscoveryInterface) *kindLoop {
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](retryFirst, retryMost)
+	return &kindLoop{
+		Controller: c, Watched: w, kind: w.Kind, log: c.log.With(zap.String("kind", w.Kind.Name)),
+		untyped: untyped, discovery: discovery.ToServerResourcesInterfaceWithContext(d), floors: newFloors(c.options.Now), pruned: newPrunedWrites(),
+		queue: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[string]{
+			Name: w.Kind.Controller, MetricsProvider: c.metrics.queues,
+		}),
+	}
+}
+
+// serve watches the kind whenever it is served, until ctx ends.
+func (l *kindLoop) serve(ctx context.Context) {
+	for told := false; ctx.Err() == nil; {
+		served, err := l.served(ctx)
+		if served {
+			told = false
+			l.watch(ctx)
+			continue
+		}
+		l.looked.Store(err == nil)
+		l.metrics.served.WithLabelValues(l.kind.Name).Set(0)
+		if !told {
+			told = true
+			l.log.Warn("the API server does not serve this kind; waiting for its CRD", zap.Error(err))
+		}
+		pause(ctx, lookForKind)
+	}
+}
+
+// served asks the API server whether it serves the kind. An API server that does not answer serves nothing.
+func (l *kindLoop) served(ctx context.Context) (bool, error) {
+	list, err := l.discovery.ServerResourcesForGroupVersionWithContext(ctx, l.kind.APIVersion())
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("ask for the resources of %s: %w", l.kind.APIVersion(), err)
+	}
+	for _, r := range list.APIResources {
+		if r.Name == l.kind.Plural {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// watch runs one informer until ctx ends or the kind is found to be gone.
+func (l *kindLoop) watch(ctx context.Context) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	resource := runtimeschema.GroupVersionResource{Group: l.kind.Group, Version: l.kind.Version, Resource: l.kind.Plural}
+	informer := dynamicinformer.NewFilteredDynamicInformer(l.untyped, resource, l.options.Namespace, 0, cache.Indexers{}, nil).Informer()
+	doubt := make(chan struct{}, 1)
+	// None of these can fail before the informer runs.
+	_ = informer.SetTransform(converting(l.kind, l.Convert))
+	_ = informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
+		l.metrics.watchErrors.WithLabelValues(l.kind.Name).Inc()
+		l.log.Info("the watch was interrupted", zap.Error(err))
+		select {
+		case doubt <- struct{}{}:
+		default:
+		}
+	})
+	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: l.added, UpdateFunc: l.updated, DeleteFunc: l.deleted})
+	go l.checkOn(ctx, stop, doubt)
+	l.objects.Store(&informer)
+	l.looked.Store(true)
+	l.metrics.served.WithLabelValues(l.kind.Name).Set(1)
+	l.log.Info("watching")
+	informer.RunWithContext(ctx)
+	l.objects.Store(nil)
+}
+
+// checkOn stops the informer when the kind is no longer served: client-go would ask for it for ever, and a CRD
+// that comes back holds other objects than the cache does.
+func (l *kindLoop) checkOn(ctx context.Context, stop func(), doubt <-chan struct{}) {
+	tick := time.NewTicker(checkOnKind)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-doubt:
+		}
+		if served, err := l.served(ctx); err == nil && !served {
+			l.log.Warn("the API server has stopped serving this kind")
+			stop()
+			return
+		}
+	}
+}
+
+// ready says whether the kind's objects are known, or absent as a whole.
+func (l *kindLoop) ready() bool {
+	informer := l.objects.Load()
+	if informer == nil {
+		return l.looked.Load()
+	}
+	return (*informer).HasSynced()
+}
+
+// hangs says whether a pass has been running for far longer than it may.
+func (l *kindLoop) hangs() bool {
+	hangs := false
+	l.running.Range(func(_, began any) bool {
+		at, ok := began.(time.Time)
+		hangs = ok && time.Since(at) > 2*passLimit
+		return !hangs
+	})
+	return hangs
+}
+
+// The handlers only queue keys: they run on the informer's goroutine and may neither block nor panic.
+
+func (l *kindLoop) added(obj any) { l.enqueue(obj) }
+
+func (l *kindLoop) updated(before, after any) {
+	was, ok1 := before.(*convert.Result)
+	is, ok2 := after.(*convert.Result)
+	if ok1 && ok2 && (was.Meta.ResourceVersion == is.Meta.ResourceVersion || l.floors.own(is.Meta.UID, is.Meta.ResourceVersion)) {
+		return // a relist, or the echo of our own status write
+	}
+	l.enqueue(after)
+}
+
+func (l *kindLoop) deleted(obj any) {
+	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = gone.Obj
+	}
+	if result, ok := obj.(*convert.Result); ok {
+		l.floors.forget(result.Meta.UID)
+		l.pruned.forget(result.Meta.UID)
+		l.enqueue(obj) // an object of the same name may be there already
+	}
+}
+
+func (l *kindLoop) enqueue(obj any) {
+	if object, ok := obj.(metav1.ObjectMetaAccessor); ok {
+		meta := object.GetObjectMeta()
+		l.queue.Add(meta.GetNamespace() + "/" + meta.GetName())
+	}
+}
+
+// result returns what the cache holds under a key, or nil.
+func (l *kindLoop) result(key string) *convert.Result {
+	informer := l.objects.Load()
+	if informer == nil || !(*informer).HasSynced() {
+		return nil // its first sync queues every key
+	}
+	obj, _, _ := (*informer).GetStore().GetByKey(key)
+	result, _ := obj.(*convert.Result)
+	return result
+}
+
+// version is how far the cache of the kind's objects has come.
+func (l *kindLoop) version() string {
+	informer := l.objects.Load()
+	if informer == nil {
+		return ""
+	}
+	return (*informer).GetStore().LastStoreSyncResourceVersion()
+}
+
+// work runs passes, one key at a time, until the queue is shut down. A pass that has begun is finished.
+func (l *kindLoop) work(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx)
+	for {
+		key, stopped := l.queue.Get()
+		if stopped {
+			return
+		}
+		again, err := l.guarded(ctx, key)
+		l.settle(key, again, err)
+		l.queue.Done(key)
+	}
+}
+
+// guarded runs one pass; a panic in it is the fault of ours that no other key may feel.
+func (l *kindLoop) guarded(ctx context.Context, key string) (again time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, passLimit)
+	defer cancel()
+	l.running.Store(key, time.Now())
+	defer l.running.Delete(key)
+	defer func() {
+		if p := recover(); p != nil {
+			l.metrics.panics.Inc()
+			l.log.Error("a pass panicked", zap.String("job", key), zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
+			err = errPanicked
+		}
+	}()
+	return l.sync(ctx, key)
+}
+
+// settle is the one place where errors are sorted: retry, come back later, or be done.
+func (l *kindLoop) settle(key string, again time.Duration, err error) {
+	switch verdict := sortError(err); verdict {
+	case done:
+		l.queue.Forget(key)
+		if again > 0 {
+			l.queue.AddAfter(key, again)
+		}
+	case retry:
+		l.log.Info("retrying", zap.String("job", key), zap.Int("failures", l.queue.NumRequeues(key)+1), zap.Error(err))
+		l.queue.AddRateLimited(key)
+	case probe:
+		l.log.Warn("refused by the API server; looking again later", zap.String("job", key), zap.Duration("in", slowProbe), zap.Error(err))
+		l.queue.Forget(key)
+		l.queue.AddAfter(key, slowProbe)
+	}
+}
+
+// pause waits for d, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

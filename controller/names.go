@@ -1,0 +1,84 @@
+package controller
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"stoic/controller/plan"
+	"stoic/schema"
+)
+
+// listed makes one event for each resource of which something was done: "Created pods: a-ps-0, a-worker-0..3".
+// A thousand pods are one sentence. It is told once, now: no later pass plans it again.
+func (l *kindLoop) listed(verb string, names map[schema.Resource][]string) []plan.Event {
+	var events []plan.Event
+	for resource, named := range names {
+		noun := strings.ToLower(resource.Kind)
+		if len(named) > 1 {
+			noun += "s"
+		}
+		events = append(events, plan.Event{Type: corev1.EventTypeNormal,
+			Reason:   reasons(strings.ToLower(strings.TrimSuffix(verb, "d")), resource).done,
+			Message:  verb + " " + noun + ": " + ranges(named),
+			Occasion: l.options.Now().Format(time.RFC3339Nano)})
+	}
+	slices.SortFunc(events, func(a, b plan.Event) int { return strings.Compare(a.Reason, b.Reason) })
+	return events
+}
+
+// reasons of the events that tell a write of a resource, done or failed. Whatever is neither a pod nor a
+// service is the job itself, which is deleted when its time to live is over.
+func reasons(verb string, r schema.Resource) (reason struct{ done, failed string }) {
+	switch {
+	case verb == "create" && r == schema.Pods():
+		reason.done, reason.failed = schema.ReasonCreatedPod, schema.ReasonCreatePodFailed
+	case verb == "create":
+		reason.done, reason.failed = schema.ReasonCreatedService, schema.ReasonCreateServiceFailed
+	case r == schema.Pods():
+		reason.done, reason.failed = schema.ReasonDeletedPod, schema.ReasonDeletePodFailed
+	case r == schema.Services():
+		reason.done, reason.failed = schema.ReasonDeletedService, schema.ReasonDeleteServiceFailed
+	default:
+		reason.done, reason.failed = schema.ReasonDeletedJob, schema.ReasonDeleteJobFailed
+	}
+	return reason
+}
+
+// ranges writes names that differ only in a counted-up number as one: a-0, a-1, a-2 -> a-0..2.
+func ranges(names []string) string {
+	type item struct {
+		stem     string
+		from, to int // to < from: no number
+		name     string
+	}
+	items := make([]item, len(names))
+	for i, name := range names {
+		items[i] = item{stem: name, to: -1, name: name}
+		if dash := strings.LastIndexByte(name, '-'); dash >= 0 {
+			if n, err := strconv.Atoi(name[dash+1:]); err == nil && n >= 0 {
+				items[i] = item{stem: name[:dash+1], from: n, to: n, name: name}
+			}
+		}
+	}
+	slices.SortFunc(items, func(a, b item) int { return cmp.Or(strings.Compare(a.stem, b.stem), a.from-b.from) })
+	var parts []string
+	for i := 0; i < len(items); {
+		first, last := items[i], items[i]
+		for i++; i < len(items) && first.to >= 0 && items[i].stem == first.stem && items[i].from == last.to+1; i++ {
+			last = items[i]
+		}
+		part := first.name
+		if last.to > first.from {
+			part += ".." + strconv.Itoa(last.to)
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func containsFold(s, part string) bool { return strings.Contains(strings.ToLower(s), part) }

@@ -1,0 +1,126 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"stoic/controller/plan"
+	"stoic/convert"
+	"stoic/schema"
+)
+
+// sync is one pass over one object: observe, plan, execute.
+func (l *kindLoop) sync(ctx context.Context, key string) (again time.Duration, err error) {
+	result := l.result(key)
+	if result == nil {
+		return 0, nil // gone; garbage collection does the rest
+	}
+	seen, wait, err := l.observe(ctx, result)
+	if err != nil || wait > 0 {
+		return wait, err
+	}
+	todo := l.Plan(seen)
+	again, err = l.execute(ctx, seen, todo)
+	if now := l.result(key); now == nil || now.Meta.UID != result.Meta.UID {
+		l.forget(result.Head) // deleted meanwhile: what this pass noted would stay for ever
+	}
+	return again, err
+}
+
+// observe gathers what a decision may depend on. If the caches are older than our own writes it asks to wait.
+func (l *kindLoop) observe(ctx context.Context, result *convert.Result) (seen plan.Observed, wait time.Duration, err error) {
+	owner := result.Meta.UID
+	switch l.floors.check(owner, l.version, l.children.podVersion, l.children.serviceVersion) {
+	case tooOld:
+		return seen, safetyNet, nil
+	case readLive:
+		return l.observeLive(ctx, result)
+	}
+	seen = l.observed(result)
+	seen.Pods, seen.Services = l.children.of(owner)
+	return seen, 0, nil
+}
+
+// observeLive reads everything from the API server, for when the caches do not catch up.
+func (l *kindLoop) observeLive(ctx context.Context, cached *convert.Result) (seen plan.Observed, wait time.Duration, err error) {
+	l.log.Warn("the caches are behind our own writes for too long; reading from the API server", zap.String("job", cached.Key()))
+	l.metrics.liveReads.WithLabelValues(l.kind.Name).Inc()
+	resource := runtimeschema.GroupVersionResource{Group: l.kind.Group, Version: l.kind.Version, Resource: l.kind.Plural}
+	raw, err := l.untyped.Resource(resource).Namespace(cached.Meta.Namespace).Get(ctx, cached.Meta.Name, metav1.GetOptions{})
+	if err != nil {
+		return seen, 0, fmt.Errorf("get %s: %w", cached.Key(), err)
+	}
+	result := l.Convert(l.kind, raw)
+	seen = l.observed(result)
+	seen.Pods, seen.Services, err = l.children.live(ctx, result.Meta.Namespace, result.Meta.Name, result.Meta.UID)
+	if err != nil {
+		return seen, 0, fmt.Errorf("read the children of %s: %w", cached.Key(), err)
+	}
+	l.floors.forget(cached.Meta.UID)
+	return seen, 0, nil
+}
+
+func (l *kindLoop) observed(result *convert.Result) plan.Observed {
+	return plan.Observed{Head: result.Head, Job: result.Job, Rejection: result.Rejection,
+		Now: l.options.Now(), Domain: l.options.Domain, KeepsGeneration: !l.prunesGeneration.Load()}
+}
+
+// execute writes a plan: status, then events, then deletions, then creations. Each depends on the ones before
+// being on record; a crash between any two leaves a state from which the same plan follows again.
+func (l *kindLoop) execute(ctx context.Context, seen plan.Observed, todo plan.Plan) (again time.Duration, err error) {
+	if todo.Status != nil {
+		if err := l.record(ctx, seen.Head, todo); err != nil {
+			if sortError(err) == probe {
+				// The schema refuses our status. The author can still be told by events.
+				l.emitter.tell(seen.Head, todo.Events)
+			}
+			return 0, err
+		}
+	}
+	l.emitter.tell(seen.Head, todo.Events)
+	removed := l.remove(ctx, seen.Head, todo.Delete)
+	created := l.create(ctx, seen.Head, todo.Create)
+	return todo.Recheck, errors.Join(removed, created)
+}
+
+// record writes the status and, when it is on record, counts and logs the transition.
+func (l *kindLoop) record(ctx context.Context, head *schema.Head, todo plan.Plan) error {
+	if l.pruned.knows(head.Meta.UID, todo.Status) {
+		return nil // the server would not keep it this time either
+	}
+	got, kept, err := l.api.record(ctx, head, todo.Status)
+	if apierrors.IsNotFound(err) {
+		return nil // deleted meanwhile
+	}
+	if err != nil {
+		return fmt.Errorf("write the status of %s: %w", head.Key(), err)
+	}
+	l.floors.raise(head.Meta.UID, got.ResourceVersion, "", "")
+	l.prunesGeneration.Store(kept == nil || kept.ObservedGeneration != todo.Status.ObservedGeneration)
+	if !sameText(kept, todo.Status) {
+		l.log.Warn("the schema of the CRD does not keep the status as written", zap.String("job", head.Key()))
+		l.pruned.note(head.Meta.UID, todo.Status)
+	}
+	for _, c := range todo.Count {
+		l.metrics.count(head, c)
+	}
+	if n := len(todo.Status.Conditions); n > 0 {
+		last := todo.Status.Conditions[n-1]
+		l.log.Info("status", zap.String("job", head.Key()), zap.String("state", string(last.Type)),
+			zap.String("reason", last.Reason), zap.Int64("generation", head.Meta.Generation))
+	}
+	return nil
+}
+
+// forget drops all that is kept in memory for an object.
+func (l *kindLoop) forget(head *schema.Head) {
+	l.floors.forget(head.Meta.UID)
+	l.pruned.forget(head.Meta.UID)
+}
