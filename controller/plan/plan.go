@@ -35,7 +35,8 @@ type Plan struct {
 	Create []schema.Object
 	// Recheck is when to look again with no event to cause it; 0 means never.
 	Recheck time.Duration
-	// Count is what the counters are told if Status was written.
+	// Count is what the counters are told when the plan is carried out: after Status was written, or if
+	// there is none to write, after the deletions.
 	Count []Count
 }
 
@@ -73,8 +74,3 @@ const (
 	CountRestarted Counter = "restarted"
 	CountRejected  Counter = "rejected"
 )
-
-// Make decides. It cannot fail.
-func Make(o Observed) Plan {
-	panic("not written yet")
-}

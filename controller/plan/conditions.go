@@ -1,0 +1,88 @@
+package plan
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/schema"
+)
+
+// The algebra of conditions:
+//
+//	there is                        set does
+//	the same, with this reason      nothing: no new time, no new text
+//	the same, other reason          take it out, append the new one, keep the transition time
+//	the other status, or none       take it out, append the new one, transition time is now
+//
+// The order is that of the last changes, so the last condition is the state of the job, as kubectl's State
+// column and the SDK read it. Created stands in front of those, Stalled in front of all. Of Running and
+// Restarting there is at most one, except that a Running that is False may stay. Of Succeeded and Failed at
+// most one is there.
+
+// set returns whether it changed anything.
+func (d *draft) set(t schema.ConditionType, status metav1.ConditionStatus, reason, message string) bool {
+	old := d.status.Condition(t)
+	if old != nil && old.Status == status && old.Reason == reason {
+		return false
+	}
+	c := schema.Condition{Type: t, Status: status, Reason: reason, Message: message,
+		LastUpdateTime: d.now, LastTransitionTime: d.now}
+	if old != nil && old.Status == status && !old.LastTransitionTime.IsZero() {
+		c.LastTransitionTime = old.LastTransitionTime
+	}
+	d.drop(t)
+	d.status.Conditions = append(d.status.Conditions, c)
+	return true
+}
+
+// drop takes a condition out and returns whether it was there.
+func (d *draft) drop(t schema.ConditionType) bool {
+	before := len(d.status.Conditions)
+	d.status.Conditions = slices.DeleteFunc(d.status.Conditions, func(c schema.Condition) bool { return c.Type == t })
+	return len(d.status.Conditions) < before
+}
+
+// create puts Created in front of all; it is never changed.
+func (d *draft) create() {
+	if d.status.Is(schema.Created) {
+		return
+	}
+	d.drop(schema.Created)
+	d.status.Conditions = slices.Insert(d.status.Conditions, 0, schema.Condition{
+		Type: schema.Created, Status: metav1.ConditionTrue, Reason: d.Head.Kind.Reason(schema.ReasonCreated),
+		Message:        d.Head.Kind.Name + " " + d.Head.Meta.Name + " is created.",
+		LastUpdateTime: d.now, LastTransitionTime: d.now,
+	})
+	d.count(CountCreated)
+}
+
+// stop says that the job does not run any more; the condition stays where it is.
+func (d *draft) stop() {
+	d.drop(schema.Restarting)
+	if c := d.status.Condition(schema.Running); c != nil && c.Status != metav1.ConditionFalse {
+		c.Status = metav1.ConditionFalse
+		c.LastUpdateTime, c.LastTransitionTime = d.now, d.now
+	}
+}
+
+// verdict is the verdict on record, or "". A status that has both (earlier operators wrote such) means the
+// one that came first. A Failed that says that the spec was refused is none.
+func verdict(s *schema.Status) schema.ConditionType {
+	if !s.Is(schema.Succeeded) || !s.Is(schema.Failed) || s.Condition(schema.Failed).Reason == schema.ReasonInvalidSpec {
+		return s.Verdict()
+	}
+	yes, no := s.Condition(schema.Succeeded), s.Condition(schema.Failed)
+	first := yes
+	if slices.IndexFunc(s.Conditions, func(c schema.Condition) bool { return c.Type == schema.Failed }) <
+		slices.IndexFunc(s.Conditions, func(c schema.Condition) bool { return c.Type == schema.Succeeded }) {
+		first = no
+	}
+	if a, b := yes.LastTransitionTime, no.LastTransitionTime; !a.IsZero() && !b.IsZero() && a.Unix() != b.Unix() {
+		first = yes
+		if b.Before(&a) {
+			first = no
+		}
+	}
+	return first.Type
+}

@@ -1,0 +1,146 @@
+package plan
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/schema"
+)
+
+// draft is a plan in the making: what was observed, in an order of our own, and what the rules have decided
+// so far. The rules write status and plan; nothing else.
+type draft struct {
+	Observed
+	now metav1.Time // Now as a status carries it: to the second
+
+	replicas []replica // that the job asks for, in order of role and index; none if it is rejected
+
+	status schema.Status // as it shall be
+	plan   Plan
+	silent bool   // write nothing at all
+	tail   string // of the sentence that says that a refused spec was accepted
+}
+
+// replica is a place that the job wants filled, and the children that fill it.
+type replica struct {
+	role    *schema.Role
+	index   int
+	name    string
+	pod     *schema.Pod     // nil if missing
+	service *schema.Service // nil if missing
+}
+
+// newDraft copies what it orders or changes: nothing observed is written to.
+func newDraft(o Observed) *draft {
+	d := &draft{Observed: o, now: metav1.NewTime(o.Now.UTC().Truncate(time.Second))}
+	if o.Head == nil {
+		return d
+	}
+	d.Pods = slices.SortedFunc(slices.Values(o.Pods), func(a, b schema.Pod) int {
+		return cmp.Or(byName(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+	})
+	d.Services = slices.SortedFunc(slices.Values(o.Services), func(a, b schema.Service) int {
+		return cmp.Or(byName(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+	})
+	d.status = tidy(o.Head.Status)
+	if o.Job != nil {
+		d.replicas = places(o.Job, d.Pods, d.Services)
+	}
+	return d
+}
+
+// byName puts short names first, so that of one role, 9 stands before 10.
+func byName(a, b string) int {
+	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+}
+
+// tidy is a copy of a status as read, with one condition of each type and no time that says nothing.
+func tidy(s schema.Status) schema.Status {
+	s.Unclean = false
+	conditions := make([]schema.Condition, 0, len(s.Conditions)+2)
+	for _, c := range s.Conditions {
+		if !slices.ContainsFunc(conditions, func(other schema.Condition) bool { return other.Type == c.Type }) {
+			conditions = append(conditions, c)
+		}
+	}
+	s.Conditions = conditions
+	s.ReplicaStatuses = maps.Clone(s.ReplicaStatuses)
+	if s.StartTime.IsZero() {
+		s.StartTime = nil
+	}
+	if s.CompletionTime.IsZero() {
+		s.CompletionTime = nil
+	}
+	return s
+}
+
+// places lists what the job asks for. A child fills a place by its exact name; the labels it carries say
+// nothing, and no number read from a child is ever an index.
+func places(job *schema.Job, pods []schema.Pod, services []schema.Service) []replica {
+	podOf := make(map[string]*schema.Pod, len(pods))
+	for i := range pods {
+		podOf[pods[i].Name] = &pods[i]
+	}
+	serviceOf := make(map[string]*schema.Service, len(services))
+	for i := range services {
+		serviceOf[services[i].Name] = &services[i]
+	}
+	all := make([]replica, 0, job.Replicas())
+	for i := range job.Roles {
+		role := &job.Roles[i]
+		for index := range role.Replicas {
+			name := schema.ChildName(job.Meta.Name, role.Label, index)
+			all = append(all, replica{role, index, name, podOf[name], serviceOf[name]})
+		}
+	}
+	return all
+}
+
+// finish turns the draft into the plan.
+func (d *draft) finish() Plan {
+	if d.silent {
+		return Plan{}
+	}
+	d.status.ObservedGeneration = d.Head.Meta.Generation
+	if d.Head.Status.Unclean || !same(&d.Head.Status, &d.status, d.KeepsGeneration) {
+		status := d.status
+		d.plan.Status = &status
+	}
+	if d.plan.Status == nil {
+		// What is on record was counted when it was recorded.
+		d.plan.Count = slices.DeleteFunc(d.plan.Count, func(c Count) bool { return c.Counter != CountDeleted })
+	}
+	d.tell()
+	return d.plan
+}
+
+// recheck asks to look again after a while; the earliest wish wins.
+func (d *draft) recheck(after time.Duration) {
+	if d.plan.Recheck == 0 || after < d.plan.Recheck {
+		d.plan.Recheck = after
+	}
+}
+
+func (d *draft) count(c Counter) { d.plan.Count = append(d.plan.Count, Count{Counter: c}) }
+
+// full says that the plan is as long as a plan may be; the next one does the rest.
+func (d *draft) full(list, bytes int) bool {
+	if list < maxSteps && bytes < maxBytes {
+		return false
+	}
+	d.recheck(soon)
+	return true
+}
+
+const (
+	// A pass deletes and creates at most this many objects each and posts at most about this many
+	// bytes, so that one large job cannot keep a worker, or memory, to itself.
+	maxSteps = 500
+	maxBytes = 16 << 20
+
+	soon = time.Millisecond
+)

@@ -1,0 +1,150 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/schema"
+)
+
+// goOn: there is no verdict. Failed pods are replaced, strays deleted, what is missing created.
+func goOn(d *draft) bool {
+	d.tally()
+	if !d.restart() && d.active() {
+		d.drop(schema.Restarting)
+		d.set(schema.Running, metav1.ConditionTrue, d.Head.Kind.Reason(schema.ReasonRunning), d.subject()+" is running.")
+	}
+	d.deleteStrays()
+	d.createMissing()
+	if deadline := d.Job.Policy.Deadline; deadline.Set {
+		d.recheck(d.until(*d.status.StartTime, deadline))
+	}
+	return true
+}
+
+// restart deletes the failed pods that are to be replaced and returns whether the job is restarting: while a
+// failed pod is there, terminating or not, Running and Restarting do not take turns.
+func (d *draft) restart() bool {
+	terminating := false
+	var role *schema.Role
+	for i := range d.replicas {
+		r := &d.replicas[i]
+		if fateOf(r, d.Head.Kind.Container) == replaced {
+			d.deletePod(r.pod)
+			if role == nil {
+				role = r.role
+			}
+		}
+		terminating = terminating || r.pod != nil && r.pod.Deleting && r.pod.Phase == corev1.PodFailed
+	}
+	if role != nil {
+		d.drop(schema.Running)
+		d.set(schema.Restarting, metav1.ConditionTrue, d.Head.Kind.Reason(schema.ReasonRestarting),
+			fmt.Sprintf("job %s is restarting because %s replica(s) failed.", d.Head.Meta.Name, role.Name))
+		d.count(CountRestarted)
+	}
+	return role != nil || terminating && d.status.Is(schema.Restarting)
+}
+
+// active says whether the job runs: any replica of the lead does. A job without a lead runs if any replica does.
+func (d *draft) active() bool {
+	lead := d.Job.Lead.Role
+	for name, count := range d.status.ReplicaStatuses {
+		if (lead == "" || lead == name) && count.Active > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// stray is a child whose name has the form of a replica's, but not that of one the job asks for.
+type stray struct {
+	name    string
+	index   int
+	pod     *schema.Pod
+	service *schema.Service
+}
+
+// deleteStrays deletes what scaling in has left, highest index first. A child of ours with another kind of
+// name is somebody's work by hand and is left alone.
+func (d *draft) deleteStrays() {
+	var strays []stray
+	for i := range d.Pods {
+		if index, is := d.strayIndex(d.Pods[i].Name); is {
+			strays = append(strays, stray{name: d.Pods[i].Name, index: index, pod: &d.Pods[i]})
+		}
+	}
+	for i := range d.Services {
+		if index, is := d.strayIndex(d.Services[i].Name); is {
+			strays = append(strays, stray{name: d.Services[i].Name, index: index, service: &d.Services[i]})
+		}
+	}
+	slices.SortStableFunc(strays, func(a, b stray) int {
+		return cmp.Or(cmp.Compare(b.index, a.index), cmp.Compare(a.name, b.name))
+	})
+	for _, s := range strays {
+		if s.pod != nil {
+			d.deletePod(s.pod)
+		} else {
+			d.deleteService(s.service)
+		}
+	}
+}
+
+// strayIndex reads the name of a child of this job: J-<role>-<index>, the index as we write it.
+func (d *draft) strayIndex(name string) (index int, is bool) {
+	rest, ok := strings.CutPrefix(name, d.Head.Meta.Name+"-")
+	if !ok {
+		return 0, false
+	}
+	cut := strings.LastIndexByte(rest, '-')
+	if cut < 0 {
+		return 0, false
+	}
+	label, digits := rest[:cut], rest[cut+1:]
+	index, err := strconv.Atoi(digits)
+	if err != nil || index < 0 || strconv.Itoa(index) != digits {
+		return 0, false
+	}
+	for _, known := range d.Head.Kind.Roles {
+		if known.Label == label {
+			role := d.Job.Role(known.Name)
+			return index, role == nil || index >= role.Replicas
+		}
+	}
+	return 0, false
+}
+
+// createMissing creates what is missing, in order of role and index, the service of a replica before its pod,
+// so that the pod's name resolves when it starts. A child that is being deleted is not missing: its name is
+// taken. A pod that is done stays and is not created again.
+//
+// Known limit: a pod that was done and then vanished is created again, as nothing on record says that it was
+// done.
+func (d *draft) createMissing() {
+	shop := newWorkshop(d.Job, d.Domain)
+	bytes := 0
+	for i := range d.replicas {
+		r := &d.replicas[i]
+		if r.service == nil {
+			if d.full(len(d.plan.Create), bytes) {
+				return
+			}
+			d.plan.Create = append(d.plan.Create, shop.service(r))
+		}
+		if r.pod == nil {
+			if d.full(len(d.plan.Create), bytes) {
+				return
+			}
+			pod := shop.pod(r)
+			bytes += len(pod.Body)
+			d.plan.Create = append(d.plan.Create, pod)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package plan
+
+// rule looks at the draft and either decides what is to be done (and answers true) or passes.
+type rule struct {
+	name   string
+	decide func(*draft) bool
+}
+
+// rules are asked in this order; the first to speak decides.
+//
+//	rule        speaks when                                    and then
+//	deleting    the object has a deletionTimestamp             nothing: garbage collection does the rest
+//	refused     the object is no job                           tells its author; pods stay as they are
+//	elsewhere   another controller runs the job                nothing, not even a status
+//	accepted    never                                          forgets an earlier refusal
+//	finished    a verdict is on record                         cleans up; after the TTL deletes the job
+//	suspended   spec.runPolicy.suspend                         deletes all children
+//	begun       never                                          notes Created, Resumed and the start time
+//	expired     the deadline has passed                        Failed
+//	succeeded   the lead has succeeded                         Succeeded
+//	exhausted   containers restarted too often                 Failed
+//	failed      a replica failed for good                      Failed
+//	going on    always                                         replaces, deletes and creates children
+//
+// A verdict is looked for before anything is created, and a success before a failure: a chief that is done
+// makes the job a success, whatever became of the workers.
+func rules() []rule {
+	return []rule{
+		{"deleting", deleting},
+		{"refused", refuse},
+		{"elsewhere", elsewhere},
+		{"accepted", accept},
+		{"finished", finished},
+		{"suspended", suspended},
+		{"begun", begin},
+		{"expired", expired},
+		{"succeeded", succeeded},
+		{"exhausted", exhausted},
+		{"failed", failed},
+		{"going on", goOn},
+	}
+}
+
+// Make decides. It cannot fail.
+func Make(o Observed) Plan {
+	p, _ := decide(o)
+	return p
+}
+
+// decide also names the rule that decided.
+func decide(o Observed) (Plan, string) {
+	d := newDraft(o)
+	for _, r := range rules() {
+		if r.decide(d) {
+			return d.finish(), r.name
+		}
+	}
+	return d.finish(), ""
+}
+
+func deleting(d *draft) bool {
+	d.silent = d.Head == nil || d.Head.Meta.DeletionTimestamp != nil
+	return d.silent
+}
+
+func elsewhere(d *draft) bool {
+	d.silent = d.Job == nil || d.Job.Policy.ManagedBy != ""
+	return d.silent
+}

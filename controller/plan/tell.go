@@ -1,0 +1,114 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/schema"
+)
+
+const (
+	// Events are planned in every pass for this long after what they tell of, so that none is lost if the
+	// process ends between the status and the event. Whoever sends them tells each occasion once.
+	tellFor    = 5 * time.Minute
+	maxMessage = 1024 // the API server refuses longer ones
+)
+
+// tell plans the events. All but the acceptance of a spec follow from the status as it shall be, not from
+// what happened in this pass.
+func (d *draft) tell() {
+	if d.Rejection != nil {
+		if c := d.status.Condition(schema.Stalled); c != nil && d.recent(c.LastUpdateTime) {
+			d.tellProblems(d.Rejection.Problems, func(schema.Code) string {
+				return d.Head.Kind.Reason(schema.ReasonFailedValidation)
+			}, "problem")
+		}
+	} else if d.tail != "" {
+		d.event(corev1.EventTypeNormal, d.Head.Kind.Reason(schema.ReasonSpecAccepted), "",
+			fmt.Sprintf("spec accepted at generation %d; %s", d.Head.Meta.Generation, d.tail), d.generation())
+	}
+	for i := range d.status.Conditions {
+		d.tellCondition(&d.status.Conditions[i])
+	}
+	if d.Rejection == nil && d.warn() {
+		d.tellProblems(d.Head.Warnings, d.warningReason, "warning")
+	}
+}
+
+// tellCondition tells of a transition:
+//
+//	Succeeded True    Normal    KINDSucceeded
+//	Failed True       Warning   KINDFailed, unless it is a refusal, whose problems are told one by one
+//	Restarting True   Warning   KINDRestarting
+//	Suspended True    Normal    KINDSuspended
+//	Suspended False   Normal    KINDResumed
+func (d *draft) tellCondition(c *schema.Condition) {
+	if !d.recent(c.LastTransitionTime) {
+		return
+	}
+	kind, reason := corev1.EventTypeNormal, ""
+	yes := c.Status == metav1.ConditionTrue
+	switch {
+	case c.Type == schema.Succeeded && yes:
+		reason = schema.ReasonSucceeded
+	case c.Type == schema.Failed && yes && c.Reason != schema.ReasonInvalidSpec:
+		kind, reason = corev1.EventTypeWarning, schema.ReasonFailed
+	case c.Type == schema.Restarting && yes:
+		kind, reason = corev1.EventTypeWarning, schema.ReasonRestarting
+	case c.Type == schema.Suspended && yes:
+		reason = schema.ReasonSuspended
+	case c.Type == schema.Suspended && c.Status == metav1.ConditionFalse:
+		reason = schema.ReasonResumed
+	default:
+		return
+	}
+	d.event(kind, d.Head.Kind.Reason(reason), "", c.Message, c.LastTransitionTime.UTC().Format(time.RFC3339))
+}
+
+// tellProblems tells the first few one by one and then how many more there are.
+func (d *draft) tellProblems(problems []schema.Problem, reason func(schema.Code) string, noun string) {
+	for i, p := range problems {
+		if i == schema.MaxTold {
+			more := len(problems) - i
+			if more > 1 {
+				noun += "s"
+			}
+			d.event(corev1.EventTypeWarning, reason(""), "",
+				fmt.Sprintf("... and %d more %s; run `stoic validate`", more, noun), d.generation())
+			return
+		}
+		d.event(corev1.EventTypeWarning, reason(p.Code), p.Path, p.String(), d.generation())
+	}
+}
+
+// warn: warnings are told when the job is new and when its spec has changed.
+func (d *draft) warn() bool {
+	if d.KeepsGeneration && d.Head.Status.ObservedGeneration != d.Head.Meta.Generation {
+		return true
+	}
+	c := d.status.Condition(schema.Created)
+	return c != nil && d.recent(c.LastTransitionTime)
+}
+
+func (d *draft) warningReason(code schema.Code) string {
+	switch code {
+	case schema.UnknownField, schema.MisplacedField:
+		return schema.ReasonUnknownField
+	}
+	return d.Head.Kind.Reason(schema.ReasonSpecWarning)
+}
+
+// recent: not long ago, nor far in the future, which only an edited status says.
+func (d *draft) recent(t metav1.Time) bool {
+	return d.Now.Sub(t.Time).Abs() < tellFor
+}
+
+func (d *draft) generation() string { return fmt.Sprintf("generation %d", d.Head.Meta.Generation) }
+
+func (d *draft) event(kind, reason, path, message, occasion string) {
+	d.plan.Events = append(d.plan.Events, Event{Type: kind, Reason: reason, FieldPath: path,
+		Message: schema.Clean(message, maxMessage), Occasion: occasion})
+}

@@ -1,0 +1,169 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"stoic/schema"
+)
+
+// mould is a pod template cut up where the replicas differ, so that each further pod is made by writing
+// pieces one behind the other. All that is not cut stays raw: fields that no library knows, and integers of
+// any size, come out as they went in.
+type mould struct {
+	labels                  map[string]json.RawMessage
+	annotations, finalizers json.RawMessage
+	pieces                  []piece // of the spec
+}
+
+// piece is some text, and behind it, between open and shut, room for variables; if there are none, open and
+// shut are not written. The last piece has no room.
+type piece struct {
+	text       []byte
+	room       bool
+	open, shut string
+}
+
+// newMould cuts a template. What has not the expected shape (the converter lets nothing such through) is
+// left out or left as it is, and the API server has the last word.
+func newMould(template []byte, container string, everywhere bool) *mould {
+	top := object(template)
+	meta := object(top["metadata"])
+	m := &mould{labels: object(meta["labels"]), annotations: present(meta["annotations"]), finalizers: present(meta["finalizers"])}
+
+	c := cutter{container: container, everywhere: everywhere}
+	spec := object(top["spec"])
+	c.members(spec, func(key string) {
+		if key == "containers" {
+			c.containers(spec[key])
+		} else {
+			c.text.Write(spec[key])
+		}
+	})
+	c.cut(piece{})
+	m.pieces = c.pieces
+	return m
+}
+
+// pour writes the spec of one replica.
+func (m *mould) pour(w *bytes.Buffer, variables []schema.EnvVar) {
+	var list []byte
+	for i, v := range variables {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, encode(struct {
+			Name  string `json:"name"`
+			Value string `json:"value"`
+		}{v.Name, v.Value})...)
+	}
+	for _, p := range m.pieces {
+		w.Write(p.text)
+		if p.room && len(list) > 0 {
+			w.WriteString(p.open)
+			w.Write(list)
+			w.WriteString(p.shut)
+		}
+	}
+}
+
+// cutter writes the spec again and cuts it where variables go.
+type cutter struct {
+	container  string
+	everywhere bool
+	met        bool // the training container: the first of its name
+	text       bytes.Buffer
+	pieces     []piece
+}
+
+func (c *cutter) cut(p piece) {
+	p.text = bytes.Clone(c.text.Bytes())
+	c.text.Reset()
+	c.pieces = append(c.pieces, p)
+}
+
+// members writes an object; the order is that of the keys.
+func (c *cutter) members(of map[string]json.RawMessage, value func(key string)) {
+	c.text.WriteByte('{')
+	for i, key := range slices.Sorted(maps.Keys(of)) {
+		if i > 0 {
+			c.text.WriteByte(',')
+		}
+		c.text.Write(quote(key))
+		c.text.WriteByte(':')
+		value(key)
+	}
+	c.text.WriteByte('}')
+}
+
+func (c *cutter) containers(list json.RawMessage) {
+	var all []json.RawMessage
+	if json.Unmarshal(list, &all) != nil {
+		c.text.Write(list)
+		return
+	}
+	c.text.WriteByte('[')
+	for i, one := range all {
+		if i > 0 {
+			c.text.WriteByte(',')
+		}
+		fields := object(one)
+		var name string
+		training := !c.met && json.Unmarshal(fields["name"], &name) == nil && name == c.container
+		c.met = c.met || training
+		if training || c.everywhere && len(fields) > 0 {
+			c.withRoom(fields)
+		} else {
+			c.text.Write(one)
+		}
+	}
+	c.text.WriteByte(']')
+}
+
+// withRoom writes a container with room behind its last variable.
+func (c *cutter) withRoom(container map[string]json.RawMessage) {
+	var env []json.RawMessage
+	_ = json.Unmarshal(container["env"], &env) // no list: the same as none
+	if len(env) == 0 {
+		// Written as a member of its own, in front, so that it can be left out.
+		delete(container, "env")
+		shut := `],`
+		if len(container) == 0 {
+			shut = `]`
+		}
+		c.text.WriteString(`{`)
+		c.cut(piece{room: true, open: `"env":[`, shut: shut})
+		var rest cutter
+		rest.members(container, func(key string) { rest.text.Write(container[key]) })
+		c.text.Write(rest.text.Bytes()[1:])
+		return
+	}
+	c.members(container, func(key string) {
+		if key != "env" {
+			c.text.Write(container[key])
+			return
+		}
+		c.text.Write(bytes.TrimSuffix(encode(env), []byte("]")))
+		c.cut(piece{room: true, open: ","})
+		c.text.WriteByte(']')
+	})
+}
+
+// object reads one level of an object; anything else is an empty one.
+func object(text []byte) map[string]json.RawMessage {
+	fields := map[string]json.RawMessage{}
+	if json.Unmarshal(text, &fields) != nil || fields == nil {
+		return map[string]json.RawMessage{}
+	}
+	return fields
+}
+
+// present is nil for a null.
+func present(text json.RawMessage) json.RawMessage {
+	if bytes.Equal(text, []byte("null")) {
+		return nil
+	}
+	return text
+}

@@ -1,0 +1,159 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/schema"
+)
+
+// workshop makes the children of one job. What all replicas share is made once: the environment when the
+// first pod is asked for, and per role what template.go cuts out of the template.
+type workshop struct {
+	job         *schema.Job
+	domain      string
+	environment func(*schema.Role, int) []schema.EnvVar
+	moulds      map[string]*mould // by role
+}
+
+func newWorkshop(job *schema.Job, domain string) *workshop {
+	return &workshop{job: job, domain: domain, moulds: make(map[string]*mould, len(job.Roles))}
+}
+
+// metadata of a child. What it holds raw is the author's and goes on as it was written.
+type metadata struct {
+	Name        string                     `json:"name"`
+	Namespace   string                     `json:"namespace"`
+	Labels      map[string]json.RawMessage `json:"labels"`
+	Annotations json.RawMessage            `json:"annotations,omitempty"`
+	Finalizers  json.RawMessage            `json:"finalizers,omitempty"`
+	Owners      []metav1.OwnerReference    `json:"ownerReferences"`
+}
+
+// pod makes a replica's pod: the template with our labels over its own, and the environment behind its own.
+// A name or namespace in the template means nothing.
+func (w *workshop) pod(r *replica) schema.Object {
+	kind := w.job.Kind
+	if w.environment == nil {
+		w.environment = func(*schema.Role, int) []schema.EnvVar { return nil }
+		if kind.Environment != nil {
+			w.environment = kind.Environment(w.job, w.domain)
+		}
+	}
+	m := w.moulds[r.role.Name]
+	if m == nil {
+		m = newMould(r.role.Template, kind.Container, kind.EnvEverywhere)
+		w.moulds[r.role.Name] = m
+	}
+	labels := maps.Clone(m.labels)
+	maps.Copy(labels, raw(w.labels(r)))
+	if lead := w.job.Lead; lead.Role == r.role.Name && (lead.Whole || r.index == 0) {
+		labels[schema.LabelJobRole] = quote(schema.JobRoleMaster)
+	}
+	meta := w.metadata(r, labels)
+	meta.Annotations, meta.Finalizers = m.annotations, m.finalizers
+
+	var body bytes.Buffer
+	body.WriteString(`{"apiVersion":"v1","kind":"Pod","metadata":`)
+	body.Write(encode(meta))
+	body.WriteString(`,"spec":`)
+	m.pour(&body, w.environment(r.role, r.index))
+	body.WriteString(`}`)
+	return schema.Object{Resource: schema.Pods(), Namespace: meta.Namespace, Name: meta.Name, Body: body.Bytes()}
+}
+
+type servicePort struct {
+	Name string `json:"name,omitempty"`
+	Port int32  `json:"port"`
+}
+
+// service makes a replica's service. It is headless: it only gives the pod a name. The target port is left
+// out, which means the port.
+func (w *workshop) service(r *replica) schema.Object {
+	labels := w.labels(r)
+	meta := w.metadata(r, raw(labels))
+	body := encode(struct {
+		APIVersion string   `json:"apiVersion"`
+		Kind       string   `json:"kind"`
+		Metadata   metadata `json:"metadata"`
+		Spec       any      `json:"spec"`
+	}{"v1", "Service", meta, struct {
+		ClusterIP string            `json:"clusterIP"`
+		Selector  map[string]string `json:"selector"`
+		Ports     []servicePort     `json:"ports,omitempty"`
+	}{"None", labels, servicePorts(r.role.Ports, w.job.Kind.Port.Name)}})
+	return schema.Object{Resource: schema.Services(), Namespace: meta.Namespace, Name: meta.Name, Body: body}
+}
+
+// servicePorts: a service takes less than a container does, and one that the server refuses keeps the whole
+// job from running. A number may stand there once (the kind's own port is preferred, then the first), and of
+// several ports each must have a name.
+func servicePorts(ports []schema.Port, preferred string) []servicePort {
+	var own int32
+	for _, p := range ports {
+		if p.Name == preferred {
+			own = p.Number
+		}
+	}
+	var out []servicePort
+	for _, p := range ports {
+		if p.Number == own && p.Name != preferred {
+			continue
+		}
+		if p.Name == "" && len(ports) > 1 {
+			p.Name = "port-" + strconv.Itoa(int(p.Number))
+		}
+		if !slices.ContainsFunc(out, func(o servicePort) bool { return o.Port == p.Number || o.Name == p.Name }) {
+			out = append(out, servicePort{p.Name, p.Number})
+		}
+	}
+	return out
+}
+
+// labels say which replica a child is. They are also what the service selects its pod by.
+func (w *workshop) labels(r *replica) map[string]string {
+	return map[string]string{
+		schema.LabelOperator: w.job.Kind.Controller,
+		schema.LabelJob:      w.job.Meta.Name,
+		schema.LabelRole:     r.role.Label,
+		schema.LabelIndex:    strconv.Itoa(r.index),
+	}
+}
+
+func (w *workshop) metadata(r *replica, labels map[string]json.RawMessage) metadata {
+	yes := true
+	return metadata{
+		Name: r.name, Namespace: w.job.Meta.Namespace, Labels: labels,
+		Owners: []metav1.OwnerReference{{
+			APIVersion: w.job.Kind.APIVersion(), Kind: w.job.Kind.Name, Name: w.job.Meta.Name, UID: w.job.Meta.UID,
+			Controller: &yes, BlockOwnerDeletion: &yes,
+		}},
+	}
+}
+
+func raw(labels map[string]string) map[string]json.RawMessage {
+	out := make(map[string]json.RawMessage, len(labels))
+	for k, v := range labels {
+		out[k] = quote(v)
+	}
+	return out
+}
+
+func quote(s string) json.RawMessage { return encode(s) }
+
+// encode writes v as JSON; unlike json.Marshal it leaves <, > and & as they are. What it is given is made of
+// strings, numbers and JSON that was read before, which cannot fail.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return []byte("null")
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
