@@ -1,11 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -58,14 +58,28 @@ func up(args []string) (int, error) {
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer cancel()
-	go func() {
-		// Whoever started us holds the other end; its end is ours, even if it had no
-		// time to say so. A failed read means the same.
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		cancel()
-	}()
+	options.Commands = commands(ctx, cancel)
 	if err := plane.Up(ctx, options); err != nil {
 		return 1, err
 	}
 	return 0, nil
+}
+
+// commands yields the lines of the standard input. Whoever started us holds its
+// other end; the end of that process is ours, even if it had no time to say so.
+// A failed read means the same.
+func commands(ctx context.Context, cancel context.CancelFunc) <-chan string {
+	lines := make(chan string)
+	go func() {
+		defer cancel()
+		input := bufio.NewScanner(os.Stdin)
+		for input.Scan() {
+			select {
+			case lines <- input.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return lines
 }

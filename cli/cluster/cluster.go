@@ -27,15 +27,18 @@ const (
 type Cluster struct {
 	dir       string
 	temporary bool
-	report    report
 	command   *exec.Cmd
-	lifeline  io.Closer     // the child's standard input
+	lifeline  io.WriteCloser // the child's standard input
+	replies   chan reply
 	ended     chan struct{} // closed when no process of the cluster is left
 	died      chan struct{} // closed if that happened by itself
 	release   func() bool   // detaches the cluster from its context
 	stop      func() error
 
+	commanding sync.Mutex // held from a command to its reply
+
 	mutex    sync.Mutex
+	report   report
 	stopping bool
 	tail     []string // the last lines of the child's standard error
 	failure  error
@@ -53,6 +56,13 @@ type report struct {
 	Seconds    float64           `json:"seconds"`
 }
 
+// reply is the line with which the child answers a command.
+type reply struct {
+	Command string `json:"command"`
+	PID     int    `json:"pid"`
+	Error   string `json:"error"`
+}
+
 // Start runs a cluster, after building its binary if need be, and returns when
 // it is ready. It runs until Stop is called or the context ends.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
@@ -60,7 +70,8 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{dir: o.Dir, temporary: o.Dir == "", ended: make(chan struct{}), died: make(chan struct{})}
+	c := &Cluster{dir: o.Dir, temporary: o.Dir == "", replies: make(chan reply),
+		ended: make(chan struct{}), died: make(chan struct{})}
 	c.stop = sync.OnceValue(c.end)
 	if c.temporary {
 		if c.dir, err = os.MkdirTemp("", "stoic-cluster-"); err != nil {
@@ -74,8 +85,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 		return nil, errors.Join(err, c.clean())
 	}
 	select {
-	case r := <-ready:
-		c.report = r
+	case c.report = <-ready:
 	case <-c.ended:
 		err = fmt.Errorf("start a cluster: %w", c.Err())
 	case <-ctx.Done():
@@ -119,10 +129,20 @@ func (c *Cluster) launch(program string, o Options) (<-chan report, error) {
 func (c *Cluster) follow(output, messages io.Reader, progress io.Writer, ready chan<- report) {
 	var reading sync.WaitGroup
 	reading.Go(func() {
+		defer close(c.replies)
+		answers := json.NewDecoder(output)
 		var r report
-		if json.NewDecoder(output).Decode(&r) == nil {
-			ready <- r
-		} // else the child ends, and its messages say why
+		if answers.Decode(&r) != nil {
+			return // the child has ended, and its messages say why
+		}
+		ready <- r
+		for {
+			var answer reply
+			if answers.Decode(&answer) != nil {
+				return
+			}
+			c.replies <- answer
+		}
 	})
 	lines := bufio.NewScanner(messages)
 	for lines.Scan() {
@@ -214,8 +234,42 @@ func (c *Cluster) Logs() string { return c.report.Logs }
 func (c *Cluster) Dir() string { return c.dir }
 
 // PID is the process id of a part, such as kube-apiserver, or 0. A test can
-// suspend a part with it; the cluster ends when a part does.
-func (c *Cluster) PID(part string) int { return c.report.PIDs[part] }
+// suspend a part with it. The cluster ends when a part does, unless by Kill.
+func (c *Cluster) PID(part string) int {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.report.PIDs[part]
+}
+
+// Kill ends a part, such as kube-apiserver, as a crash would.
+func (c *Cluster) Kill(part string) error { return c.order("kill", part) }
+
+// Revive starts a killed part at its old port and returns when it is ready.
+func (c *Cluster) Revive(part string) error { return c.order("start", part) }
+
+// order sends a command to the child and awaits its reply.
+func (c *Cluster) order(verb, part string) error {
+	c.commanding.Lock()
+	defer c.commanding.Unlock()
+	if _, err := fmt.Fprintln(c.lifeline, verb, part); err != nil {
+		return fmt.Errorf("%s %s: %w", verb, part, err)
+	}
+	answer, open := <-c.replies
+	switch {
+	case !open:
+		return fmt.Errorf("%s %s: the cluster has ended", verb, part)
+	case answer.Error != "":
+		return fmt.Errorf("%s %s: %s", verb, part, answer.Error)
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if answer.PID == 0 {
+		delete(c.report.PIDs, part)
+	} else {
+		c.report.PIDs[part] = answer.PID
+	}
+	return nil
+}
 
 // Done is closed when the control plane has ended by itself, not by Stop.
 func (c *Cluster) Done() <-chan struct{} { return c.died }

@@ -277,6 +277,43 @@ func TestFailedPartEndsTheCluster(t *testing.T) {
 	assertGone(t, c)
 }
 
+func TestKilledPartComesBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a real control plane")
+	}
+	c := start(t, Options{})
+	for _, part := range []string{"kube-apiserver", "etcd"} {
+		before := c.PID(part)
+		if err := c.Kill(part); err != nil {
+			t.Fatal(err)
+		}
+		if alive(before) || c.PID(part) != 0 {
+			t.Errorf("%s still runs as process %d", part, before)
+		}
+		if err := c.Kill(part); err == nil {
+			t.Errorf("%s was killed twice", part)
+		}
+		if err := c.Revive(part); err != nil {
+			t.Fatal(err)
+		}
+		if !alive(c.PID(part)) {
+			t.Errorf("%s does not run again", part)
+		}
+	}
+	client := connect(t, c.Kubeconfig())
+	if code, answer := client.do(t, http.MethodPost, "/api/v1/namespaces/default/pods", pod("late", nil)); code != http.StatusCreated {
+		t.Fatalf("create a pod: status %d: %v", code, answer)
+	}
+	client.awaitPhase(t, "late", "Running")
+	if err := c.Revive("kubelet"); err == nil {
+		t.Error("a part that does not exist was started")
+	}
+	if err := c.Stop(); err != nil {
+		t.Error(err)
+	}
+	assertGone(t, c)
+}
+
 func TestCancelledContextStopsTheCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a real control plane")

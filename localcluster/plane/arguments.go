@@ -29,6 +29,36 @@ type ports struct {
 
 func address(port int) string { return "https://127.0.0.1:" + strconv.Itoa(port) }
 
+// health is where the part tells whether it is ready.
+func (p ports) health(part string) string {
+	switch part {
+	case store:
+		return address(p.Store) + "/health"
+	case apiserver:
+		return address(p.Server) + "/readyz"
+	case controllers:
+		return address(p.Controllers) + "/healthz"
+	case scheduler:
+		return address(p.Scheduler) + "/healthz"
+	}
+	return "http://127.0.0.1:" + strconv.Itoa(p.Kubelets) + "/healthz"
+}
+
+// arguments are the part's flags.
+func (l layout) arguments(part string, p ports, audit bool) []string {
+	switch part {
+	case store:
+		return l.storeArguments(p)
+	case apiserver:
+		return l.serverArguments(p, audit)
+	case controllers:
+		return l.controllerArguments(p)
+	case scheduler:
+		return l.schedulerArguments(p)
+	}
+	return l.kubeletArguments(p)
+}
+
 func (l layout) storeArguments(p ports) []string {
 	client, peer := address(p.Store), address(p.Peer)
 	crt, key, ca := l.secret("server.crt"), l.secret("server.key"), l.secret("ca.crt")

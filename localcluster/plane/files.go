@@ -40,6 +40,10 @@ type credentials struct {
 
 // prepare makes the directories and all certificates.
 func (l layout) prepare() (*credentials, error) {
+	// The logs of an earlier cluster would be taken for those of this one.
+	if err := os.RemoveAll(l.path("logs")); err != nil {
+		return nil, fmt.Errorf("remove old logs: %w", err)
+	}
 	for _, dir := range []string{l.dir, l.path("certificates"), l.path("config"), l.path("logs")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("make the directory %s: %w", dir, err)

@@ -23,10 +23,11 @@ type Options struct {
 	// log is wanted.
 	Temporary bool
 
-	Program  string    // the executable that runs the parts
-	Version  string    // the Kubernetes version that the nodes report
-	Ready    io.Writer // takes the report, one JSON line
-	Progress io.Writer // takes one line per step
+	Program  string        // the executable that runs the parts
+	Version  string        // the Kubernetes version that the nodes report
+	Commands <-chan string // see obey; nil for none
+	Ready    io.Writer     // takes the report and the replies, one JSON line each
+	Progress io.Writer     // takes one line per step
 }
 
 // admin is the name of the kubeconfig that may do everything.

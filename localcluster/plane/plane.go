@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"stoic/localcluster/simulation"
@@ -29,7 +28,7 @@ type Report struct {
 	Users      map[string]string `json:"users"` // kubeconfigs by name
 	Server     string            `json:"server"`
 	Ports      ports             `json:"ports"`
-	PIDs       map[string]int    `json:"pids"`
+	PIDs       map[string]int    `json:"pids"` // by part
 	AuditLog   string            `json:"auditLog,omitempty"`
 	Logs       string            `json:"logs"`
 	Version    string            `json:"version"`
@@ -122,31 +121,22 @@ func (p *plane) start(ctx context.Context, secrets *credentials, documents [][]b
 
 // startServer brings up the API server with its store.
 func (p *plane) startServer(ctx context.Context) error {
-	if err := p.launch(store, p.layout.storeArguments(p.ports)); err != nil {
-		return err
+	for _, name := range []string{store, apiserver} {
+		if err := p.launch(name); err != nil {
+			return err
+		}
+		if err := p.awaitReady(ctx, name); err != nil {
+			return err
+		}
 	}
-	if err := p.client.awaitOK(ctx, "etcd is healthy", address(p.ports.Store)+"/health", p.children); err != nil {
-		return err
-	}
-	p.say("etcd is ready")
-	if err := p.launch(apiserver, p.layout.serverArguments(p.ports, p.options.Audit)); err != nil {
-		return err
-	}
-	if err := p.client.awaitOK(ctx, "kube-apiserver is ready", p.client.server+"/readyz", p.children); err != nil {
-		return err
-	}
-	p.say("kube-apiserver is ready")
 	return nil
 }
 
 // startRest starts what needs the API server, all at once.
 func (p *plane) startRest(ctx context.Context) error {
-	for name, args := range map[string][]string{
-		controllers: p.layout.controllerArguments(p.ports),
-		scheduler:   p.layout.schedulerArguments(p.ports),
-		kubelets:    p.layout.kubeletArguments(p.ports),
-	} {
-		if err := p.launch(name, args); err != nil {
+	rest := []string{controllers, scheduler, kubelets}
+	for _, name := range rest {
+		if err := p.launch(name); err != nil {
 			return err
 		}
 	}
@@ -156,32 +146,35 @@ func (p *plane) startRest(ctx context.Context) error {
 		}
 	}
 	p.say("%d nodes are ready", p.options.Nodes)
-	for name, url := range map[string]string{
-		controllers: address(p.ports.Controllers),
-		scheduler:   address(p.ports.Scheduler),
-		kubelets:    "http://127.0.0.1:" + strconv.Itoa(p.ports.Kubelets),
-	} {
-		if err := p.client.awaitOK(ctx, name+" is healthy", url+"/healthz", p.children); err != nil {
+	for _, name := range rest {
+		if err := p.awaitReady(ctx, name); err != nil {
 			return err
 		}
-		p.say("%s is ready", name)
 	}
 	return nil
 }
 
-func (p *plane) launch(part string, args []string) error {
+func (p *plane) launch(name string) error {
 	child, err := supervise.Start(supervise.Spec{
-		Name:    part,
+		Name:    name,
 		Program: p.options.Program,
-		Args:    append([]string{part}, args...),
+		Args:    append([]string{name}, p.layout.arguments(name, p.ports, p.options.Audit)...),
 		// kwok reads a settings file in the home directory if there is one.
 		Env: []string{"HOME=" + p.layout.dir},
-		Log: p.layout.log(part),
+		Log: p.layout.log(name),
 	})
 	if err != nil {
 		return err
 	}
 	p.children = append(p.children, child)
+	return nil
+}
+
+func (p *plane) awaitReady(ctx context.Context, name string) error {
+	if err := p.client.awaitOK(ctx, name+" is ready", p.ports.health(name), p.children); err != nil {
+		return err
+	}
+	p.say("%s is ready", name)
 	return nil
 }
 
@@ -212,25 +205,6 @@ func (p *plane) report() error {
 	return nil
 }
 
-// wait returns when the context ends or with the failure of the first child
-// that does.
-func (p *plane) wait(ctx context.Context) error {
-	ended := make(chan *supervise.Child, len(p.children))
-	for _, child := range p.children {
-		// Every child is stopped before Up returns, so none of these stays.
-		go func() {
-			<-child.Done()
-			ended <- child
-		}()
-	}
-	select {
-	case <-ctx.Done():
-		return nil
-	case child := <-ended:
-		return child.Failure()
-	}
-}
-
 // stop ends the parts, the store last, because the others write until they end.
 func (p *plane) stop() error {
 	if p.client != nil {
@@ -239,8 +213,15 @@ func (p *plane) stop() error {
 	if len(p.children) == 0 {
 		return nil
 	}
-	err := supervise.Stop(partGrace, p.children[1:]...)
-	err = errors.Join(err, supervise.Stop(storeGrace, p.children[0]))
+	var others, stores []*supervise.Child
+	for _, child := range p.children {
+		if child.Name() == store {
+			stores = append(stores, child)
+		} else {
+			others = append(others, child)
+		}
+	}
+	err := errors.Join(supervise.Stop(partGrace, others...), supervise.Stop(storeGrace, stores...))
 	p.say("stopped")
 	return err
 }

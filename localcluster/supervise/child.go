@@ -30,9 +30,10 @@ type Child struct {
 
 // Start starts a child. The caller must Stop it, even if it has ended.
 func Start(spec Spec) (*Child, error) {
-	log, err := os.Create(spec.Log)
+	// A part that is started again goes on in its log.
+	log, err := os.OpenFile(spec.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("create the log of %s: %w", spec.Name, err)
+		return nil, fmt.Errorf("open the log of %s: %w", spec.Name, err)
 	}
 	// The child has its own copy of the descriptor; ours is only needed until then.
 	defer log.Close()
@@ -94,8 +95,8 @@ func (c *Child) terminate() error {
 	return nil
 }
 
-// kill ends the child at once and waits until it is gone.
-func (c *Child) kill() error {
+// Kill ends the child at once and waits until it is gone.
+func (c *Child) Kill() error {
 	err := c.command.Process.Kill()
 	if err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("kill %s: %w", c.spec.Name, err)
@@ -123,7 +124,7 @@ func Stop(grace time.Duration, children ...*Child) error {
 		case <-timeout.C:
 			timeout.Reset(0) // the others have had their time too
 		}
-		if err := c.kill(); err != nil {
+		if err := c.Kill(); err != nil {
 			failures = append(failures, err)
 		}
 	}
