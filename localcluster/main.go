@@ -58,6 +58,9 @@ func up(args []string) (int, error) {
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer cancel()
+	// If our starter was killed, nobody reads our messages any more; cleaning up is
+	// still to be done.
+	signal.Ignore(syscall.SIGPIPE)
 	options.Commands = commands(ctx, cancel)
 	if err := plane.Up(ctx, options); err != nil {
 		return 1, err

@@ -66,11 +66,16 @@ func (a *api) do(t *testing.T, method, path string, body any) (int, map[string]a
 	if err != nil {
 		t.Fatal(err)
 	}
+	return a.send(t, method, path, "application/json", content)
+}
+
+func (a *api) send(t *testing.T, method, path, contentType string, content []byte) (int, map[string]any) {
+	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, a.server+path, bytes.NewReader(content))
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Content-Type", contentType)
 	response, err := a.http.Do(request)
 	if err != nil {
 		t.Fatal(err)

@@ -93,6 +93,8 @@ func parseIdentity(text string) access.Identity {
 	switch {
 	case strings.HasPrefix(text, "system:serviceaccount:"):
 		size = 4
+	case strings.HasPrefix(text, "system:node:"):
+		size = 3
 	case strings.HasPrefix(text, "system:"):
 		size = 2
 	}

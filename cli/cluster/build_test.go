@@ -1,0 +1,249 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const goodMain = "package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(\"it works\") }\n"
+
+// transcript collects progress from any number of builds.
+type transcript struct {
+	mutex sync.Mutex
+	text  bytes.Buffer
+}
+
+func (p *transcript) Write(text []byte) (int, error) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.text.Write(text)
+}
+
+func (p *transcript) count(text string) int {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return strings.Count(p.text.String(), text)
+}
+
+// tinyModule makes a module that looks like localcluster's and builds in a
+// moment, and a cache directory of its own.
+func tinyModule(t *testing.T) string {
+	t.Helper()
+	// The compiler's cache must stay where it is, else the build is slow.
+	output, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOCACHE", strings.TrimSpace(string(output)))
+	t.Setenv("GOPROXY", "off")
+	home := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", home)
+	if runtime.GOOS != "linux" {
+		t.Setenv("HOME", home)
+	}
+	source := filepath.Join(t.TempDir(), "localcluster")
+	write(t, filepath.Join(source, "go.mod"), moduleLine+"\n\ngo 1.26.0\n\nrequire k8s.io/kubernetes v1.2.3\n")
+	write(t, filepath.Join(source, "main.go"), goodMain)
+	return source
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func buildOnce(t *testing.T, source string, progress *transcript) string {
+	t.Helper()
+	path, err := Build(t.Context(), Options{Source: source, Progress: progress})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestBuildHappensOncePerSource(t *testing.T) {
+	source := tinyModule(t)
+	var progress transcript
+	first := buildOnce(t, source, &progress)
+	if output, err := exec.Command(first).Output(); err != nil || string(output) != "it works\n" {
+		t.Fatalf("the binary says %q (%v)", output, err)
+	}
+	write(t, filepath.Join(source, "main_test.go"), "package main\n")
+	write(t, filepath.Join(source, "README.md"), "notes")
+	if again := buildOnce(t, source, &progress); again != first || progress.count("building the local control plane (Kubernetes v1.2.3)") != 1 {
+		t.Errorf("a change that does not matter led to a build: %s", progress.text.String())
+	}
+	write(t, filepath.Join(source, "main.go"), goodMain+"// changed\n")
+	if other := buildOnce(t, source, &progress); other == first {
+		t.Error("changed sources have the binary of the old ones")
+	}
+}
+
+func TestOldBinariesAreRemoved(t *testing.T) {
+	source := tinyModule(t)
+	var paths []string
+	for _, change := range []string{"a", "b", "c", "d", "e"} {
+		write(t, filepath.Join(source, "main.go"), goodMain+"// "+change+"\n")
+		path := buildOnce(t, source, &transcript{})
+		// Several builds may fall into one tick of the file system's clock.
+		age := time.Now().Add(time.Duration(len(paths)-10) * time.Minute)
+		if err := os.Chtimes(filepath.Dir(path), age, age); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	for i, path := range paths {
+		if _, err := os.Stat(path); (err == nil) != (i >= len(paths)-kept) {
+			t.Errorf("binary %d of %d: %v", i+1, len(paths), err)
+		}
+	}
+}
+
+func TestParallelBuildsShareOne(t *testing.T) {
+	source := tinyModule(t)
+	var progress transcript
+	var builders sync.WaitGroup
+	for range 4 {
+		builders.Go(func() {
+			if _, err := Build(t.Context(), Options{Source: source, Progress: &progress}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	builders.Wait()
+	if count := progress.count("building the local control plane"); count != 1 {
+		t.Errorf("%d builds, want 1:\n%s", count, progress.text.String())
+	}
+}
+
+func TestWaitingForALockCanBeCancelled(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	held, err := acquire(t.Context(), path, &transcript{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	var progress transcript
+	if _, err := acquire(ctx, path, &progress); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want the end of the context", err)
+	}
+	if progress.count("another process builds") != 1 {
+		t.Errorf("the wait is silent: %q", progress.text.String())
+	}
+	held.release()
+	again, err := acquire(t.Context(), path, &transcript{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.release()
+}
+
+func TestFailedBuildSaysWhyAndLeavesNothing(t *testing.T) {
+	source := tinyModule(t)
+	write(t, filepath.Join(source, "main.go"), "package main\n\nfunc main() { nonsense() }\n")
+	_, err := Build(t.Context(), Options{Source: source})
+	if err == nil || !strings.Contains(err.Error(), "undefined: nonsense") {
+		t.Errorf("the error does not say what is wrong: %v", err)
+	}
+	left, err := filepath.Glob(filepath.Join(os.Getenv("XDG_CACHE_HOME"), "stoic", "localcluster", "*", "*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v (%v)", left, err)
+	}
+}
+
+func TestCancelledBuild(t *testing.T) {
+	source := tinyModule(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("enough"))
+	if _, err := Build(ctx, Options{Source: source}); err == nil {
+		t.Error("a cancelled build succeeded")
+	}
+}
+
+func TestMissingSourcesAndMissingGo(t *testing.T) {
+	source := tinyModule(t)
+	nested := filepath.Join(filepath.Dir(source), "a", "b")
+	write(t, filepath.Join(nested, "file"), "")
+	t.Chdir(nested)
+	if found, err := (Options{}).findSource(); err != nil || filepath.Base(found) != "localcluster" {
+		t.Errorf("from %s found %q (%v)", nested, found, err)
+	}
+	t.Chdir(t.TempDir())
+	if _, err := Build(t.Context(), Options{}); !errors.Is(err, errNoSource) {
+		t.Errorf("without sources: %v", err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	if _, err := Build(t.Context(), Options{Source: source}); err == nil || !strings.Contains(err.Error(), "install Go") {
+		t.Errorf("without go: %v", err)
+	}
+}
+
+func TestFingerprintCoversEverythingThatMatters(t *testing.T) {
+	source := tinyModule(t)
+	seen := map[string]string{}
+	check := func(what string, values ...string) {
+		t.Helper()
+		id, err := fingerprint(source, values...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if before, found := seen[id]; found {
+			t.Errorf("%s gives the same fingerprint as %s", what, before)
+		}
+		seen[id] = what
+	}
+	check("the original", "go1", "linux")
+	check("another compiler", "go2", "linux")
+	check("a moved border", "go1l", "inux")
+	for _, file := range []string{"go.mod", "go.sum", "new.go", "sub/stages.yaml"} {
+		write(t, filepath.Join(source, filepath.FromSlash(file)), moduleLine+"\n")
+		check("a change of "+file, "go1", "linux")
+	}
+}
+
+func TestWatcherTellsPackagesFromComplaints(t *testing.T) {
+	var progress transcript
+	w := newWatcher(&progress)
+	for _, piece := range []string{"go: downloading k8s.io/api v0.1.0\nfm", "t\nk8s.io/api/core/v1\n# stoic/x\n", "./main.go:3:1: undefined: x\nlast"} {
+		if n, err := w.Write([]byte(piece)); n != len(piece) || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if w.count != 2 || w.current != "k8s.io/api/core/v1" {
+		t.Errorf("%d packages, now at %s", w.count, w.current)
+	}
+	if got, want := w.complaints(), "# stoic/x\n./main.go:3:1: undefined: x\nlast"; got != want {
+		t.Errorf("complaints %q, want %q", got, want)
+	}
+	stop := w.every(time.Millisecond)
+	for progress.count("2 packages compiled, now at k8s.io/api/core/v1") == 0 {
+		runtime.Gosched()
+	}
+	stop()
+}
+
+func TestArguments(t *testing.T) {
+	o := Options{Users: map[string]string{"b": "bob", "a": "alice:x"}, CRDs: []string{"crd"}, Audit: true}
+	got := strings.Join(o.arguments("/d"), " ")
+	if want := "up --dir /d --nodes 3 --user a=alice:x --user b=bob --crd crd --audit --temporary"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got := strings.Join(Options{Dir: "/d", Nodes: -1}.arguments("/d"), " "); got != "up --dir /d --nodes 0" {
+		t.Errorf("got %s", got)
+	}
+}

@@ -1,0 +1,129 @@
+//go:build unix
+
+package cluster
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+)
+
+const pods = "/api/v1/namespaces/default/pods"
+
+// status is what these tests read of a pod.
+type status struct {
+	Status struct {
+		Phase             string
+		ContainerStatuses []struct {
+			RestartCount int
+			LastState    struct{ Terminated struct{ ExitCode int } }
+		}
+	}
+}
+
+func (a *api) create(t *testing.T, name, policy string, annotations map[string]any) {
+	t.Helper()
+	p := pod(name, annotations)
+	p["spec"].(map[string]any)["restartPolicy"] = policy
+	if code, answer := a.do(t, http.MethodPost, pods, p); code != http.StatusCreated {
+		t.Fatalf("create the pod %s: status %d: %v", name, code, answer)
+	}
+}
+
+// until reads the pod until the condition holds; ok is false once it is gone.
+func (a *api) until(t *testing.T, name, what string, holds func(s status, ok bool) bool) {
+	t.Helper()
+	deadline := time.After(15 * time.Second)
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		code, object := a.do(t, http.MethodGet, pods+"/"+name, nil)
+		content, err := json.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s status
+		// The status of a refusal is a string; then the pod is gone.
+		ok := code == http.StatusOK && json.Unmarshal(content, &s) == nil
+		if holds(s, ok) {
+			return
+		}
+		select {
+		case <-deadline:
+			t.Fatalf("in vain waited until %s %s; last seen: %s", name, what, content)
+		case <-ticker.C:
+		}
+	}
+}
+
+func TestSimulatedKubelet(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a real control plane")
+	}
+	c := start(t, Options{Nodes: 2})
+	a := connect(t, c.Kubeconfig())
+
+	a.create(t, "crashing", "OnFailure", map[string]any{
+		"simulation.stoic/exit-code": "5", "simulation.stoic/run-for": "50ms", "simulation.stoic/restarts": "3"})
+	a.create(t, "finishing", "OnFailure", map[string]any{"simulation.stoic/exit-code": "0", "simulation.stoic/run-for": "50ms"})
+	a.create(t, "running", "Never", nil)
+	a.create(t, "slow", "Never", map[string]any{"simulation.stoic/terminate-after": "700ms"})
+
+	a.until(t, "crashing", "has restarted 3 times", func(s status, ok bool) bool {
+		return ok && s.Status.Phase == "Running" && len(s.Status.ContainerStatuses) == 1 &&
+			s.Status.ContainerStatuses[0].RestartCount == 3 && s.Status.ContainerStatuses[0].LastState.Terminated.ExitCode == 5
+	})
+	a.awaitPhase(t, "finishing", "Succeeded")
+
+	a.awaitPhase(t, "running", "Running")
+	a.merge(t, "running", `{"metadata":{"annotations":{"simulation.stoic/exit-code":"137","simulation.stoic/run-for":"0s"}}}`)
+	if code := exitCode(t, a.awaitPhase(t, "running", "Failed")); code != 137 {
+		t.Errorf("exit code %d, want 137", code)
+	}
+
+	a.awaitPhase(t, "slow", "Running")
+	began := time.Now()
+	a.do(t, http.MethodDelete, pods+"/slow", nil)
+	a.until(t, "slow", "is gone", func(_ status, ok bool) bool { return !ok })
+	if took := time.Since(began); took < 700*time.Millisecond {
+		t.Errorf("the deleted pod ran on for %s, want 700ms", took)
+	}
+}
+
+// TestSuccessorsSurvive deletes pods and makes them anew under the same names,
+// over and over. A deletion that reached a successor would leave fewer pods.
+func TestSuccessorsSurvive(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a real control plane")
+	}
+	c := start(t, Options{Nodes: 2})
+	a := connect(t, c.Kubeconfig())
+	const count, rounds = 10, 5
+	for round := range rounds {
+		for i := range count {
+			name := fmt.Sprintf("pod-%d", i)
+			a.until(t, name, "can be created", func(status, bool) bool {
+				code, _ := a.do(t, http.MethodPost, pods, pod(name, nil))
+				return code == http.StatusCreated
+			})
+		}
+		if round == rounds-1 {
+			break
+		}
+		for i := range count {
+			a.do(t, http.MethodDelete, fmt.Sprintf("%s/pod-%d", pods, i), nil)
+		}
+	}
+	for i := range count {
+		a.awaitPhase(t, fmt.Sprintf("pod-%d", i), "Running")
+	}
+}
+
+func (a *api) merge(t *testing.T, name, patch string) {
+	t.Helper()
+	if code, answer := a.send(t, http.MethodPatch, pods+"/"+name, "application/merge-patch+json", []byte(patch)); code != http.StatusOK {
+		t.Fatalf("patch the pod %s: status %d: %v", name, code, answer)
+	}
+}

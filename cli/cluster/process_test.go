@@ -1,0 +1,145 @@
+//go:build unix
+
+package cluster
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// behaviour makes this test binary play a part instead of running the tests.
+const behaviour = "CLUSTER_TEST_BEHAVIOUR"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(behaviour) {
+	case "":
+		os.Exit(m.Run())
+	case "fail": // a control plane that cannot start
+		fmt.Fprintln(os.Stderr, "no way")
+		os.Exit(7)
+	case "hang": // one that never becomes ready
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	case "client": // a program that uses a cluster and is killed
+		c, err := Start(context.Background(), Options{})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		if err := json.NewEncoder(os.Stdout).Encode(clientReport{Dir: c.Dir(), PIDs: c.report.PIDs}); err != nil {
+			os.Exit(1)
+		}
+		select {}
+	}
+}
+
+type clientReport struct {
+	Dir  string
+	PIDs map[string]int
+}
+
+func TestStartTellsWhyItFails(t *testing.T) {
+	t.Setenv(behaviour, "fail")
+	t.Setenv("TMPDIR", t.TempDir())
+	_, err := Start(t.Context(), Options{Program: os.Args[0]})
+	if err == nil || !strings.Contains(err.Error(), "no way") || !strings.Contains(err.Error(), "exit status 7") {
+		t.Errorf("the error does not say why: %v", err)
+	}
+	assertEmpty(t, os.Getenv("TMPDIR"))
+	if _, err := Start(t.Context(), Options{Program: filepath.Join(t.TempDir(), "none")}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a program: %v", err)
+	}
+	assertEmpty(t, os.Getenv("TMPDIR"))
+}
+
+func TestStartCanBeCancelled(t *testing.T) {
+	t.Setenv(behaviour, "hang")
+	t.Setenv("TMPDIR", t.TempDir())
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := Start(ctx, Options{Program: os.Args[0]}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want the end of the context", err)
+	}
+	assertEmpty(t, os.Getenv("TMPDIR"))
+}
+
+func assertEmpty(t *testing.T, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) > 0 {
+		t.Errorf("left in %s: %v (%v)", dir, entries, err)
+	}
+}
+
+// TestKilledClientLeavesNothing kills a process that has started a cluster.
+func TestKilledClientLeavesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a real control plane")
+	}
+	if _, err := Build(t.Context(), Options{Progress: lines{t}}); err != nil {
+		t.Fatal(err)
+	}
+	client := exec.CommandContext(t.Context(), os.Args[0])
+	client.Env = append(os.Environ(), behaviour+"=client")
+	output, err := client.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Stderr = os.Stderr
+	if err := client.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(output).ReadBytes('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	var started clientReport
+	if err := json.Unmarshal(line, &started); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if client.Wait() == nil {
+		t.Error("the client was not killed")
+	}
+	deadline := time.After(15 * time.Second)
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		left := remains(started)
+		if len(left) == 0 {
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			t.Fatalf("left behind: %v", left)
+		}
+	}
+}
+
+// remains tells what is left of a cluster.
+func remains(started clientReport) []string {
+	var left []string
+	for part, pid := range started.PIDs {
+		if alive(pid) {
+			left = append(left, part)
+		}
+	}
+	if _, err := os.Stat(started.Dir); !errors.Is(err, fs.ErrNotExist) {
+		left = append(left, started.Dir)
+	}
+	return left
+}

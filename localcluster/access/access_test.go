@@ -1,0 +1,137 @@
+package access
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func authority(t *testing.T) *Authority {
+	t.Helper()
+	a, err := NewAuthority("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func pool(a *Authority) *x509.CertPool {
+	p := x509.NewCertPool()
+	p.AppendCertsFromPEM(a.Certificate())
+	return p
+}
+
+func pair(t *testing.T, p Pair, err error) tls.Certificate {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate, err := tls.X509KeyPair(p.Certificate, p.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return certificate
+}
+
+// TestHandshake lets a client and a server meet as kube-apiserver and its
+// clients do: each proves itself by a certificate of the authority.
+func TestHandshake(t *testing.T) {
+	ours, foreign := authority(t), authority(t)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		subject := r.TLS.PeerCertificates[0].Subject
+		_, _ = io.WriteString(w, subject.CommonName+" of "+strings.Join(subject.Organization, "+"))
+	}))
+	p, err := ours.Server()
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair(t, p, err)}, ClientCAs: pool(ours), ClientAuth: tls.RequireAndVerifyClientCert}
+	server.Config.ErrorLog = nil
+	server.StartTLS()
+	defer server.Close()
+
+	for name, test := range map[string]struct {
+		trusted, signer *Authority
+		ok              bool
+	}{
+		"ours":             {ours, ours, true},
+		"foreign server":   {foreign, ours, false},
+		"foreign identity": {ours, foreign, false},
+	} {
+		p, err := test.signer.Client(Identity{User: "alice", Groups: []string{"a", "b"}})
+		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool(test.trusted), Certificates: []tls.Certificate{pair(t, p, err)}}}
+		response, err := (&http.Client{Transport: transport}).Get(server.URL)
+		if (err == nil) != test.ok {
+			t.Errorf("%s: error %v, want success %v", name, err, test.ok)
+		}
+		if err == nil {
+			body, _ := io.ReadAll(response.Body)
+			response.Body.Close()
+			if string(body) != "alice of a+b" {
+				t.Errorf("%s: the server saw %q", name, body)
+			}
+		}
+		transport.CloseIdleConnections()
+	}
+}
+
+func TestSerialNumbersDiffer(t *testing.T) {
+	a := authority(t)
+	seen := map[string]bool{}
+	for range 20 {
+		p, err := a.Client(Identity{User: "alice"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		block, _ := pem.Decode(p.Certificate)
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		serial := certificate.SerialNumber.String()
+		if seen[serial] {
+			t.Fatalf("serial number %s twice", serial)
+		}
+		seen[serial] = true
+	}
+}
+
+func TestKubeconfigIsSelfContained(t *testing.T) {
+	a := authority(t)
+	p, err := a.Client(Identity{User: "alice"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := a.Kubeconfig("https://127.0.0.1:1", p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read kubeconfig
+	if err := json.Unmarshal(content, &read); err != nil {
+		t.Fatal(err)
+	}
+	if read.CurrentContext != "stoic" || read.Contexts[0].Name != "stoic" {
+		t.Errorf("context %q, want stoic", read.CurrentContext)
+	}
+	if read.Clusters[0].Cluster.Server != "https://127.0.0.1:1" {
+		t.Errorf("server %q", read.Clusters[0].Cluster.Server)
+	}
+	if _, err := tls.X509KeyPair(read.Users[0].User.Certificate, read.Users[0].User.Key); err != nil {
+		t.Errorf("the user's certificate and key do not fit: %v", err)
+	}
+}
+
+func TestSigningKeyIsAPair(t *testing.T) {
+	p, err := SigningKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, _ := pem.Decode(p.Certificate)
+	private, _ := pem.Decode(p.Key)
+	if public == nil || public.Type != "PUBLIC KEY" || private == nil || private.Type != "PRIVATE KEY" {
+		t.Error("the signing key is not PEM encoded as kube-apiserver wants it")
+	}
+}

@@ -1,0 +1,168 @@
+package plane
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"stoic/localcluster/access"
+)
+
+func TestParseOptions(t *testing.T) {
+	dir := t.TempDir()
+	o, err := ParseOptions([]string{
+		"--dir", dir, "--nodes=7", "--audit", "--temporary", "--crd", "a.yaml", "--crd", "b",
+		"--user", "op=system:serviceaccount:stoic:operator", "--user=bob=bob:x,system:masters",
+	}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Options{
+		Dir: dir, Nodes: 7, Audit: true, Temporary: true, CRDs: []string{"a.yaml", "b"}, Progress: io.Discard,
+		Users: map[string]access.Identity{
+			"op":  {User: "system:serviceaccount:stoic:operator", Groups: []string{"system:serviceaccounts", "system:serviceaccounts:stoic"}},
+			"bob": {User: "bob", Groups: []string{"x", "system:masters"}},
+		},
+	}
+	if !reflect.DeepEqual(o, want) {
+		t.Errorf("got  %+v\nwant %+v", o, want)
+	}
+}
+
+func TestParseOptionsRefuses(t *testing.T) {
+	for _, line := range []string{
+		"", "--nodes 3", "--dir d --nodes -1", "--dir d extra", "--dir d --user bob", "--dir d --user bob=",
+		"--dir d --user ../bob=bob", "--dir d --user admin=bob", "--dir d --unknown",
+	} {
+		if _, err := ParseOptions(strings.Fields(line), io.Discard); err == nil {
+			t.Errorf("up %s: no error", line)
+		}
+	}
+}
+
+func TestParseIdentity(t *testing.T) {
+	for text, want := range map[string]access.Identity{
+		"alice":                      {User: "alice"},
+		"alice:a,b":                  {User: "alice", Groups: []string{"a", "b"}},
+		"alice:system:masters":       {User: "alice", Groups: []string{"system:masters"}},
+		"system:kube-scheduler":      {User: "system:kube-scheduler"},
+		"system:node:a:b":            {User: "system:node:a", Groups: []string{"b"}},
+		"system:serviceaccount:n:a":  {User: "system:serviceaccount:n:a", Groups: []string{"system:serviceaccounts", "system:serviceaccounts:n"}},
+		"system:serviceaccount:n":    {User: "system:serviceaccount:n"},
+		"system:serviceaccount:n:a:": {User: "system:serviceaccount:n:a", Groups: []string{"system:serviceaccounts", "system:serviceaccounts:n"}},
+	} {
+		if got := parseIdentity(text); !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: got %+v, want %+v", text, got, want)
+		}
+	}
+}
+
+func TestEverythingListensOnLoopbackOnly(t *testing.T) {
+	p, err := choosePorts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int]bool{}
+	for _, port := range []int{p.Store, p.Peer, p.Server, p.Controllers, p.Scheduler, p.Kubelets} {
+		if port == 0 || seen[port] {
+			t.Errorf("the ports are not all different: %+v", p)
+		}
+		seen[port] = true
+	}
+	l := layout{dir: "/d"}
+	for _, part := range []string{store, apiserver, controllers, scheduler, kubelets} {
+		args := strings.Join(l.arguments(part, p, true), " ")
+		if !strings.Contains(args, "127.0.0.1") {
+			t.Errorf("%s is not bound to the loopback address: %s", part, args)
+		}
+		if strings.Contains(args, "0.0.0.0") || strings.Contains(args, "http://") {
+			t.Errorf("%s is open to others or not encrypted: %s", part, args)
+		}
+		if !strings.Contains(p.health(part), "://127.0.0.1:") {
+			t.Errorf("the health of %s is asked at %s", part, p.health(part))
+		}
+	}
+}
+
+func TestPrepareWritesPrivateFiles(t *testing.T) {
+	l := layout{dir: filepath.Join(t.TempDir(), "new")}
+	secrets, err := l.prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.configurations(); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.kubeconfigs(secrets, "https://127.0.0.1:1", map[string]access.Identity{"bob": {User: "bob"}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{
+		l.kubeconfig("admin"), l.kubeconfig("bob"), l.config("scheduler.json"), l.config("audit.json"),
+		l.config(controllers + ".kubeconfig"), l.config(scheduler + ".kubeconfig"), l.config(kubelets + ".kubeconfig"),
+	} {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if !json.Valid(content) {
+			t.Errorf("%s is not JSON", path)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s can be read by others (%v)", path, err)
+		}
+	}
+	if err := l.remove(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestManifests(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"b.yaml":    "# only a comment\n---\nkind: B1\n--- # next\nkind: B2\n",
+		"a.json":    `{"kind": "A"}`,
+		"README.md": "not a manifest",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	documents, err := manifests([]string{dir, filepath.Join(dir, "a.json")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, document := range documents {
+		got = append(got, string(document))
+	}
+	want := []string{`{"kind": "A"}`, "kind: B1", "kind: B2", `{"kind": "A"}`}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if _, err := manifests([]string{filepath.Join(dir, "none")}); err == nil {
+		t.Error("a missing manifest was accepted")
+	}
+}
+
+func TestEstablished(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{}`:                   false,
+		`{"status":"Failure"}`: false,
+		`{"status":{"conditions":[{"type":"NamesAccepted","status":"True"}]}}`: false,
+		`{"status":{"conditions":[{"type":"Established","status":"False"}]}}`:  false,
+		`{"status":{"conditions":[{"type":"Established","status":"True"}]}}`:   true,
+	} {
+		var d definition
+		if err := json.Unmarshal([]byte(text), &d); err != nil {
+			t.Fatal(err)
+		}
+		if d.established() != want {
+			t.Errorf("%s: established %v, want %v", text, !want, want)
+		}
+	}
+}
