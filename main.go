@@ -1,20 +1,10 @@
+// Stoic runs distributed training jobs on Kubernetes. The subcommands are in package cli.
 package main
+
 import (
- _ "k8s.io/client-go/dynamic/dynamicinformer"
- _ "k8s.io/client-go/kubernetes"
- _ "k8s.io/client-go/tools/leaderelection"
- _ "github.com/prometheus/client_golang/prometheus/promhttp"
- _ "github.com/prometheus/client_golang/prometheus/testutil"
- _ "go.uber.org/zap"
- _ "github.com/go-logr/zapr"
- _ "k8s.io/klog/v2"
- _ "github.com/spf13/cobra"
- _ "sigs.k8s.io/yaml"
- _ "go.yaml.in/yaml/v3"
- _ "github.com/google/go-cmp/cmp"
- _ "pgregory.net/rapid"
- _ "github.com/agnivade/levenshtein"
- _ "golang.org/x/tools/txtar"
- _ "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"os"
+
+	"stoic/cli"
 )
-func main(){}
+
+func main() { os.Exit(cli.Main(os.Args, os.Stdin, os.Stdout, os.Stderr)) }

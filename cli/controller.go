@@ -1,0 +1,247 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"stoic/controller"
+	"stoic/schema"
+)
+
+// controllerFlags are the flags of the operator that this one replaces, with its names; the defaults differ where
+// its own were too small to use (docs/compatibility.md).
+type controllerFlags struct {
+	kubeconfig            string
+	metrics, probes       string
+	namespace             string
+	kinds                 []string
+	threads               int
+	qps                   float32
+	burst                 int
+	leaderElect           bool
+	leaseName, leaseSpace string
+	gangScheduler         string
+	log                   logFlags
+}
+
+func newControllerCommand() *cobra.Command {
+	var f controllerFlags
+	cmd := &cobra.Command{
+		Use:   "controller",
+		Short: "Run the operator",
+		Long: `Run the operator until it is interrupted. In a cluster it uses the service account of its pod; elsewhere give
+--kubeconfig or set KUBECONFIG.
+
+Environment: KUBEFLOW_NAMESPACE (default of --namespace), MY_POD_NAMESPACE (where the lease lives),
+MY_POD_NAME (who holds it), CUSTOM_CLUSTER_DOMAIN (appended to the host names in TF_CONFIG).`,
+		Example: `  # In a pod
+  stoic controller --leader-elect
+
+  # On a workstation, for one namespace
+  stoic controller --kubeconfig ~/.kube/config --namespace team-a`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	f.register(cmd.Flags())
+	return cmd
+}
+
+func (f *controllerFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "file that says how to reach the API server (default: $KUBECONFIG, else the pod's service account)")
+	flags.StringVar(&f.metrics, "metrics-bind-address", ":8080", `where /metrics is served; "0" for nowhere`)
+	flags.StringVar(&f.probes, "health-probe-bind-address", ":8081", `where /healthz and /readyz are served; "0" for nowhere`)
+	flags.StringVar(&f.namespace, "namespace", os.Getenv("KUBEFLOW_NAMESPACE"), "serve this namespace only (default: all)")
+	flags.StringSliceVar(&f.kinds, "enable-scheme", nil, "serve this kind only; may be repeated (default: all)")
+	flags.IntVar(&f.threads, "controller-threads", 8, "jobs of one kind that are worked on at the same time")
+	flags.Float32Var(&f.qps, "kube-api-qps", 200, "requests per second to the API server; -1 for no limit")
+	flags.IntVar(&f.burst, "kube-api-burst", 400, "requests to the API server at once")
+	flags.BoolVar(&f.leaderElect, "leader-elect", false, "let one of several processes work, chosen by a lease")
+	flags.StringVar(&f.leaseName, "leader-election-id", "1ca428e5.training-operator.kubeflow.org", "name of the lease")
+	flags.StringVar(&f.leaseSpace, "leader-election-namespace", envOr("MY_POD_NAMESPACE", "kubeflow"), "namespace of the lease")
+	flags.StringVar(&f.gangScheduler, "gang-scheduler-name", "", "not supported by this version")
+	f.log.register(flags)
+	for _, name := range meaningless() {
+		flags.String(name, "", "accepted, without effect")
+		_ = flags.MarkHidden(name) // it was defined in the line above
+	}
+}
+
+// meaningless are flags of the operator that this one replaces which have no meaning here: there is no webhook,
+// and the kinds that the images belong to are not served yet.
+func meaningless() []string {
+	return []string{"webhook-server-port", "webhook-service-name", "webhook-secret-name",
+		"pytorch-init-container-image", "pytorch-init-container-template-file", "pytorch-init-container-max-tries",
+		"mpi-kubectl-delivery-image"}
+}
+
+func envOr(name, other string) string {
+	if v := os.Getenv(name); v != "" {
+		return v
+	}
+	return other
+}
+
+// check finds what is wrong with the flags before anything is started.
+func (f *controllerFlags) check() error {
+	switch {
+	case f.threads < 1:
+		return &usageError{fmt.Errorf("--controller-threads: found %d, must be at least 1", f.threads)}
+	case f.qps == 0:
+		return &usageError{errors.New("--kube-api-qps: found 0, must be positive, or -1 for no limit")}
+	case f.burst < 1:
+		return &usageError{fmt.Errorf("--kube-api-burst: found %d, must be at least 1", f.burst)}
+	case f.gangScheduler != "":
+		// To ignore it would start jobs piecemeal in a cluster that asked for all or nothing.
+		return &usageError{fmt.Errorf("--gang-scheduler-name: found %q, must be left out; this version does not schedule gangs", f.gangScheduler)}
+	}
+	return nil
+}
+
+// served picks the kinds that --enable-scheme names.
+func (f *controllerFlags) served() ([]*schema.Kind, error) {
+	all := schema.Kinds()
+	if len(f.kinds) == 0 {
+		return all, nil
+	}
+	var names []string
+	for _, k := range all {
+		names = append(names, k.Name)
+	}
+	var picked []*schema.Kind
+	for _, name := range f.kinds {
+		i := slices.IndexFunc(all, func(k *schema.Kind) bool { return strings.EqualFold(k.Name, strings.TrimSpace(name)) })
+		if i < 0 {
+			return nil, &usageError{fmt.Errorf("--enable-scheme: found %q, must be one of %s", name, strings.Join(names, ", "))}
+		}
+		if !slices.Contains(picked, all[i]) {
+			picked = append(picked, all[i])
+		}
+	}
+	return picked, nil
+}
+
+func (f *controllerFlags) run(cmd *cobra.Command) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	kinds, err := f.served()
+	if err != nil {
+		return err
+	}
+	log, err := f.log.logger(cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if slices.Contains(meaningless(), flag.Name) || f.log.ignores(flag.Name) {
+			log.Warn("a flag without effect was given", zap.String("flag", "--"+flag.Name))
+		}
+	})
+	config, err := f.config()
+	if err != nil {
+		return err
+	}
+	o := operator{config: config, kinds: kinds, namespace: f.namespace, threads: f.threads,
+		metrics: f.metrics, probes: f.probes, log: log}
+	if f.leaderElect {
+		o.election = &controller.Election{Namespace: f.leaseSpace, Name: f.leaseName}
+	}
+	return o.run(cmd.Context())
+}
+
+func (f *controllerFlags) config() (*rest.Config, error) {
+	file := f.kubeconfig
+	if file == "" {
+		file = os.Getenv("KUBECONFIG")
+	}
+	var config *rest.Config
+	var err error
+	if file == "" {
+		config, err = rest.InClusterConfig()
+		if errors.Is(err, rest.ErrNotInCluster) {
+			return nil, &usageError{errors.New("no API server: this is not a pod; give --kubeconfig or set KUBECONFIG")}
+		}
+	} else {
+		config, err = clientcmd.BuildConfigFromFlags("", file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read how to reach the API server: %w", err)
+	}
+	config.QPS, config.Burst = f.qps, f.burst
+	return config, nil
+}
+
+// operator is the running program: the controller and its two HTTP endpoints.
+type operator struct {
+	config          *rest.Config
+	kinds           []*schema.Kind
+	namespace       string
+	threads         int
+	metrics, probes string // addresses, or "0"
+	election        *controller.Election
+	log             *zap.Logger
+}
+
+func (o operator) run(ctx context.Context) error {
+	identity, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("find the name of this host: %w", err)
+	}
+	identity = envOr("MY_POD_NAME", fmt.Sprintf("%s-%d", identity, os.Getpid()))
+	o.config.UserAgent = "stoic/" + version
+	o.config.WarningHandlerWithContext = rest.NoWarnings{}
+
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo())
+	c, err := controller.New(controller.Options{
+		Config: o.config, Watched: controller.Jobs(o.kinds), Namespace: o.namespace, Domain: os.Getenv("CUSTOM_CLUSTER_DOMAIN"),
+		Workers: o.threads, Identity: identity, Election: o.election, Log: o.log, Registry: registry, Now: time.Now,
+	})
+	if err != nil {
+		return err
+	}
+	// The endpoints stay up until the controller has stopped, so that the last counts can still be scraped.
+	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
+	group, ctx := errgroup.WithContext(ctx)
+	for _, e := range []endpoint{{o.metrics, "metrics", controller.MetricsHandler(registry)}, {o.probes, "probes", c.HealthHandler()}} {
+		if e.address == "0" {
+			continue
+		}
+		listener, err := net.Listen("tcp", e.address)
+		if err != nil {
+			stopServing()
+			return fmt.Errorf("serve %s: %w", e.name, err)
+		}
+		o.log.Info("listening", zap.String("for", e.name), zap.String("address", listener.Addr().String()))
+		group.Go(func() error { return controller.Serve(serving, listener, e.handler) })
+	}
+	o.log.Info("starting", zap.String("version", version), zap.Strings("kinds", kindNames(o.kinds)), zap.String("namespace", o.namespace))
+	group.Go(func() error {
+		defer stopServing()
+		return c.Run(ctx)
+	})
+	return group.Wait()
+}
+
+func kindNames(kinds []*schema.Kind) []string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = k.Name
+	}
+	return names
+}

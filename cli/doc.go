@@ -1,0 +1,10 @@
+// Package cli answers one question: WHAT CAN I ASK OF IT?
+//
+// One file per subcommand. A command reads flags, wires what it needs and prints; what it does is done by the
+// other packages. Data goes to stdout, talk to stderr.
+//
+//	exit code   meaning
+//	0           done; for validate: nothing wrong
+//	1           it failed; for validate: something is wrong with a document
+//	2           it was called wrongly: flags, arguments, unreadable input
+package cli

@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"stoic/convert"
+	"stoic/schema"
+)
+
+// rejected is how an example ends that is wrong.
+const rejected = "Rejected"
+
+// state is what has become of a job, in the words of the examples, and the sentence that goes with it.
+func state(status *schema.Status) (word, sentence string) {
+	if len(status.Conditions) == 0 {
+		return "", ""
+	}
+	last := status.Conditions[len(status.Conditions)-1]
+	if last.Type == schema.Failed && last.Reason == schema.ReasonInvalidSpec {
+		return rejected, last.Message
+	}
+	return string(last.Type), last.Message
+}
+
+// follow watches the examples until each has ended, one line a change, and returns how many ended otherwise than
+// they say.
+func (s *stage) follow(ctx context.Context, jobs []example) (wrong int, err error) {
+	s.talk.say("following %d jobs", len(jobs))
+	ctx, cancel := context.WithTimeoutCause(ctx, s.limit, errTooSlow)
+	defer cancel()
+	config, err := clientcmd.BuildConfigFromFlags("", s.cluster.Kubeconfig())
+	if err != nil {
+		return 0, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return 0, fmt.Errorf("make a client: %w", err)
+	}
+	open := map[string]example{} // namespace/name of those that have not ended
+	for _, e := range jobs {
+		open[e.namespace+"/"+e.name] = e
+	}
+	seen := map[string]string{}
+	for len(open) > 0 {
+		if err := s.watchOnce(ctx, client, open, seen, &wrong); err != nil {
+			return wrong, err
+		}
+	}
+	return wrong, nil
+}
+
+var errTooSlow = errors.New("the examples did not end in time; see --timeout and the operator's log")
+
+// watchOnce runs one watch, until all have ended or the server ends it.
+func (s *stage) watchOnce(ctx context.Context, client dynamic.Interface, open map[string]example, seen map[string]string, wrong *int) error {
+	kind := schema.TFJob()
+	events, err := client.Resource(runtimeschema.GroupVersionResource{Group: kind.Group, Version: kind.Version, Resource: kind.Plural}).
+		Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("watch the jobs: %w", err)
+	}
+	defer events.Stop()
+	for len(open) > 0 {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-s.cluster.Done():
+			return fmt.Errorf("the control plane ended by itself: %w", s.cluster.Err())
+		case event, more := <-events.ResultChan():
+			if !more {
+				return nil
+			}
+			if raw, ok := event.Object.(*unstructured.Unstructured); ok {
+				s.note(convert.Object(kind, raw).Head, open, seen, wrong)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *stage) note(head *schema.Head, open map[string]example, seen map[string]string, wrong *int) {
+	key := head.Key()
+	word, sentence := state(&head.Status)
+	e, following := open[key]
+	if !following || word == "" || seen[key] == word {
+		return
+	}
+	seen[key] = word
+	s.talk.say("  %-16s %-10s %s", head.Meta.Name, word, schema.Cut(sentence, 110))
+	if word != rejected && head.Status.Verdict() == "" {
+		return
+	}
+	delete(open, key)
+	if word != e.expect {
+		*wrong++
+		s.talk.say("  %-16s WRONG: it should have ended %s", head.Meta.Name, e.expect)
+	}
+}
+
+// report prints the jobs, the events of the rejected ones and some metrics, each with the command that shows it.
+func (s *stage) report(ctx context.Context, jobs []example) error {
+	if err := s.untilTold(ctx, jobs); err != nil {
+		return err
+	}
+	if err := s.kubectl.show(ctx, s.out, "get", "tfjobs", "-A"); err != nil {
+		return err
+	}
+	if err := s.kubectl.show(ctx, s.out, "get", "events", "-A", "--field-selector", "type=Warning,reason="+schema.TFJob().Reason(schema.ReasonFailedValidation),
+		"-o", "custom-columns=TYPE:.type,OBJECT:.involvedObject.name,MESSAGE:.message"); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "\n$ curl -s http://%s/metrics | grep training_operator_jobs\n", s.metrics)
+	return s.scrape(ctx, func(line string) {
+		if strings.HasPrefix(line, "training_operator_jobs") {
+			fmt.Fprintln(s.out, line)
+		}
+	})
+}
+
+// untilTold waits until every rejected example has its event: conditions come first, events follow.
+func (s *stage) untilTold(ctx context.Context, jobs []example) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, 30*time.Second, errors.New("the events did not come"))
+	defer cancel()
+	for {
+		out, err := s.kubectl.output(ctx, "get", "events", "-A", "-o", `jsonpath={range .items[?(@.type=="Warning")]}{.involvedObject.namespace}/{.involvedObject.name}{"\n"}{end}`)
+		if err != nil {
+			return err
+		}
+		missing := false
+		for _, e := range jobs {
+			missing = missing || e.expect == rejected && !strings.Contains("\n"+out, "\n"+e.namespace+"/"+e.name+"\n")
+		}
+		if !missing {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// scrape reads the operator's metrics line by line.
+func (s *stage) scrape(ctx context.Context, line func(string)) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.metrics+"/metrics", nil)
+	if err != nil {
+		return fmt.Errorf("ask for metrics: %w", err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return fmt.Errorf("ask for metrics: %w", err)
+	}
+	defer response.Body.Close()
+	lines := bufio.NewScanner(io.LimitReader(response.Body, 4<<20))
+	for lines.Scan() {
+		line(lines.Text())
+	}
+	return lines.Err()
+}

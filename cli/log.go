@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/go-logr/zapr"
+	"github.com/spf13/pflag"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"k8s.io/klog/v2"
+)
+
+// logFlags choose how the operator logs. They have the names that operators commonly use.
+type logFlags struct {
+	level, encoder string
+	devel          bool
+}
+
+func (f *logFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.level, "zap-log-level", "info", `"debug", "info", "warn", "error", or a number of which a higher one logs more`)
+	flags.StringVar(&f.encoder, "zap-encoder", "json", `"json" or "console"`)
+	flags.BoolVar(&f.devel, "zap-devel", false, "log for a person: console encoder")
+	flags.String("zap-stacktrace-level", "", "accepted, without effect")
+	flags.String("zap-time-encoding", "", "accepted, without effect")
+	_ = flags.MarkHidden("zap-stacktrace-level") // defined above
+	_ = flags.MarkHidden("zap-time-encoding")
+}
+
+func (f *logFlags) ignores(name string) bool {
+	return name == "zap-stacktrace-level" || name == "zap-time-encoding"
+}
+
+// logger makes the program's logger and gives it to klog, through which the Kubernetes libraries log.
+func (f *logFlags) logger(out io.Writer) (*zap.Logger, error) {
+	level, err := zapcore.ParseLevel(f.level)
+	if n, convErr := strconv.Atoi(f.level); convErr == nil {
+		level, err = zapcore.Level(-min(max(n, 0), 127)), nil
+	}
+	if err != nil {
+		return nil, &usageError{fmt.Errorf(`--zap-log-level: found %q, must be "debug", "info", "warn", "error" or a number`, f.level)}
+	}
+	config := zap.NewProductionEncoderConfig()
+	config.EncodeTime = zapcore.RFC3339NanoTimeEncoder
+	config.EncodeDuration = zapcore.StringDurationEncoder
+	var encoder zapcore.Encoder
+	switch {
+	case f.encoder == "console" || f.devel:
+		encoder = zapcore.NewConsoleEncoder(config)
+	case f.encoder == "json":
+		encoder = zapcore.NewJSONEncoder(config)
+	default:
+		return nil, &usageError{fmt.Errorf(`--zap-encoder: found %q, must be "json" or "console"`, f.encoder)}
+	}
+	core := zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(out)), level)
+	log := zap.New(withoutObjects{core})
+	klog.SetLoggerWithOptions(zapr.NewLogger(log.Named("client-go")), klog.ContextualLogger(true))
+	return log, nil
+}
+
+// withoutObjects keeps whole objects out of the log: client-go attaches them to some of its errors, with the
+// values of environment variables in them.
+type withoutObjects struct{ zapcore.Core }
+
+func (c withoutObjects) With(fields []zapcore.Field) zapcore.Core {
+	return withoutObjects{c.Core.With(scrub(fields))}
+}
+
+func (c withoutObjects) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if c.Enabled(e.Level) {
+		return ce.AddCore(e, c)
+	}
+	return ce
+}
+
+func (c withoutObjects) Write(e zapcore.Entry, fields []zapcore.Field) error {
+	return c.Core.Write(e, scrub(fields))
+}
+
+func scrub(fields []zapcore.Field) []zapcore.Field {
+	kept := make([]zapcore.Field, 0, len(fields))
+	for _, f := range fields {
+		switch f.Key {
+		case "object", "event", "obj", "item", "oldObj", "newObj":
+			if f.Type != zapcore.StringType {
+				f = zap.String(f.Key, "(not logged)")
+			}
+		}
+		kept = append(kept, f)
+	}
+	return kept
+}

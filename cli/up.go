@@ -1,0 +1,349 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
+
+	"stoic/cli/cluster"
+	"stoic/deploy"
+	"stoic/examples"
+	"stoic/schema"
+)
+
+// upOptions are the flags of up.
+type upOptions struct {
+	once     bool
+	nodes    int
+	source   string
+	examples string
+	limit    time.Duration
+}
+
+func newUpCommand() *cobra.Command {
+	var o upOptions
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Try it: a real control plane on this machine, the operator and some jobs",
+		Long: `Start etcd, kube-apiserver, controller-manager and scheduler on loopback ports, with simulated nodes; install the
+CRDs; run the operator as the user that deploy/ gives it; submit the examples, right ones and wrong ones; and show
+what becomes of them. It stays up until it is interrupted, and leaves nothing behind.
+
+It needs Go and kubectl and a checkout of the sources. The first run compiles the control plane, which takes some
+minutes; later ones start in seconds.`,
+		Example: `  # Stay up; another terminal can use the kubeconfig that is printed
+  stoic up
+
+  # End when the examples have ended; exit 1 if one did not end as it says
+  stoic up --once`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return up(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	cmd.Flags().BoolVar(&o.once, "once", false, "end when the examples have ended, with exit code 1 if one did not end as it says")
+	cmd.Flags().IntVar(&o.nodes, "nodes", 3, "how many simulated nodes")
+	cmd.Flags().StringVar(&o.source, "source", "", "the localcluster folder of a checkout (default: found upward from here)")
+	cmd.Flags().StringVar(&o.examples, "examples", "", "submit the manifests of this folder instead of the built-in ones")
+	cmd.Flags().DurationVar(&o.limit, "timeout", 2*time.Minute, "how long the examples may take")
+	return cmd
+}
+
+// stage is one running demonstration.
+type stage struct {
+	upOptions
+	talk    *progress
+	out     io.Writer
+	cluster *cluster.Cluster
+	kubectl kubectl
+	crds    string // folder of the CRDs as an older cluster may have them
+	metrics string // address
+}
+
+// up runs the demonstration. The order matters: the wrong examples are stored while the CRD still lets anything
+// in, as objects of an older cluster are; then the CRDs are brought up to date and the operator starts beside them.
+func up(ctx context.Context, o upOptions, out, errOut io.Writer) (err error) {
+	s := &stage{upOptions: o, talk: newProgress(errOut), out: out}
+	jobs, err := readExamples(o.examples)
+	if err != nil {
+		return err
+	}
+	scratch, err := os.MkdirTemp("", "stoic-up-")
+	if err != nil {
+		return fmt.Errorf("make a folder for manifests: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	s.crds = filepath.Join(scratch, "older-crds")
+	if err := writeOlderCRDs(s.crds); err != nil {
+		return err
+	}
+	s.talk.say("starting a control plane (the first time it has to be compiled)")
+	s.cluster, err = cluster.Start(ctx, cluster.Options{Source: o.source, Nodes: o.nodes, Progress: errOut, CRDs: []string{s.crds},
+		Users: map[string]string{"operator": operatorUser}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.cluster.Stop()) }()
+	s.kubectl = kubectl{kubeconfig: s.cluster.Kubeconfig()}
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := s.install(ctx, jobs); err != nil {
+		return err
+	}
+	stopped, err := s.startOperator(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { cancel(); err = errors.Join(err, <-stopped) }()
+	wrong, err := s.follow(ctx, jobs)
+	if err != nil {
+		return err
+	}
+	if err := s.report(ctx, jobs); err != nil {
+		return err
+	}
+	if o.once {
+		if wrong > 0 {
+			return fmt.Errorf("%d of %d examples did not end as they say", wrong, len(jobs))
+		}
+		s.talk.say("all %d examples ended as they say", len(jobs))
+		return nil
+	}
+	return s.stay(ctx)
+}
+
+// operatorUser is the service account that deploy/ binds to the operator's roles.
+const operatorUser = "system:serviceaccount:kubeflow:training-operator"
+
+// install stores the wrong examples, brings the CRDs up to date, installs what the operator needs and submits the
+// right examples.
+func (s *stage) install(ctx context.Context, jobs []example) error {
+	s.talk.say("submitting the wrong examples, under a CRD without a schema as older clusters have it")
+	if err := s.kubectl.feed(ctx, manifests(jobs, true), "create", "-f", "-"); err != nil {
+		return err
+	}
+	s.talk.say("installing the CRDs, the service account and its roles from deploy/")
+	crds, others, err := deployed()
+	if err != nil {
+		return err
+	}
+	if err := s.kubectl.feed(ctx, crds, "replace", "-f", "-"); err != nil {
+		return err
+	}
+	if err := s.kubectl.feed(ctx, others, "apply", "-f", "-"); err != nil {
+		return err
+	}
+	s.talk.say("submitting the right examples")
+	return s.kubectl.feed(ctx, manifests(jobs, false), "apply", "-f", "-")
+}
+
+// deployed returns the CRDs and, apart from them, all that the operator needs besides its Deployment: here it runs
+// as a part of this process, not as a simulated pod.
+func deployed() (crds, others []byte, err error) {
+	err = fs.WalkDir(deploy.Files(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasPrefix(path, "controller/") {
+			return err
+		}
+		text, err := fs.ReadFile(deploy.Files(), path)
+		if err != nil {
+			return err
+		}
+		into := &others
+		if strings.HasPrefix(path, "crd/") {
+			into = &crds
+		}
+		*into = append(append(*into, "\n---\n"...), text...)
+		return nil
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the built-in manifests: %w", err)
+	}
+	// The namespace has to come first.
+	namespace, err := fs.ReadFile(deploy.Files(), "namespace.yaml")
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the built-in manifests: %w", err)
+	}
+	return crds, append(append(namespace, "\n---\n"...), others...), nil
+}
+
+// writeOlderCRDs writes our CRDs with their schemas opened: spec and status may hold anything.
+func writeOlderCRDs(folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return fmt.Errorf("make a folder for the older CRDs: %w", err)
+	}
+	for _, kind := range schema.Kinds() {
+		text, err := fs.ReadFile(deploy.Files(), "crd/"+kind.Plural+".yaml")
+		if err != nil {
+			return fmt.Errorf("read the built-in CRD: %w", err)
+		}
+		opened, err := openCRD(text)
+		if err != nil {
+			return fmt.Errorf("open the CRD of %s: %w", kind.Name, err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, kind.Plural+".yaml"), opened, 0o644); err != nil {
+			return fmt.Errorf("write an older CRD: %w", err)
+		}
+	}
+	return nil
+}
+
+func openCRD(text []byte) ([]byte, error) {
+	var crd map[string]any
+	if err := yaml.Unmarshal(text, &crd); err != nil {
+		return nil, err
+	}
+	spec, _ := crd["spec"].(map[string]any)
+	versions, _ := spec["versions"].([]any)
+	for _, v := range versions {
+		version, ok := v.(map[string]any)
+		if !ok {
+			return nil, errors.New("spec.versions holds something else than objects")
+		}
+		anything := map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
+		version["schema"] = map[string]any{"openAPIV3Schema": anything}
+	}
+	return yaml.Marshal(crd)
+}
+
+// startOperator runs the operator in this process, as the user that deploy/ binds. The channel gives its error, or
+// nil, when it has stopped.
+func (s *stage) startOperator(ctx context.Context) (<-chan error, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("find a free port: %w", err)
+	}
+	s.metrics = listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		return nil, fmt.Errorf("free the port again: %w", err)
+	}
+	file, err := os.Create(filepath.Join(s.cluster.Logs(), "operator.log"))
+	if err != nil {
+		return nil, fmt.Errorf("make the operator's log: %w", err)
+	}
+	flags := logFlags{level: "info", encoder: "json"}
+	log, err := flags.logger(file)
+	if err != nil {
+		return nil, err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", s.cluster.UserKubeconfig("operator"))
+	if err != nil {
+		return nil, fmt.Errorf("read the operator's kubeconfig: %w", err)
+	}
+	config.QPS, config.Burst = 200, 400
+	s.talk.say("starting the operator; its log is %s", file.Name())
+	stopped := make(chan error, 1)
+	go func() {
+		o := operator{config: config, kinds: schema.Kinds(), threads: 8, metrics: s.metrics, probes: "0", log: log}
+		stopped <- errors.Join(o.run(ctx), file.Close())
+	}()
+	return stopped, nil
+}
+
+// stay tells how to use the cluster and waits until it is interrupted.
+func (s *stage) stay(ctx context.Context) error {
+	fmt.Fprintf(s.out, "\nThe cluster stays up until you press Ctrl-C. To use it from another terminal:\n\n"+
+		"  export KUBECONFIG=%s\n"+
+		"  kubectl get tfjobs -A -o wide\n"+
+		"  kubectl describe tfjob odd-quantity\n"+
+		"  kubectl delete tfjob mnist; kubectl apply -f examples/mnist.yaml\n\n"+
+		"Metrics: http://%s/metrics\n", s.cluster.Kubeconfig(), s.metrics)
+	select {
+	case <-ctx.Done():
+		s.talk.say("stopping")
+		return nil
+	case <-s.cluster.Done():
+		return fmt.Errorf("the control plane ended by itself: %w", s.cluster.Err())
+	}
+}
+
+// example is one manifest and how it says that it ends.
+type example struct {
+	namespace, name string
+	expect          string
+	kind            *schema.Kind
+	text            []byte
+}
+
+// readExamples reads the built-in manifests, or those of a folder.
+func readExamples(folder string) ([]example, error) {
+	files := examples.Files()
+	if folder != "" {
+		files = os.DirFS(folder)
+	}
+	var found []example
+	err := fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".yaml" {
+			return err
+		}
+		text, err := fs.ReadFile(files, path)
+		if err != nil {
+			return err
+		}
+		e, err := readExample(text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		found = append(found, e)
+		return nil
+	})
+	if err != nil {
+		return nil, &usageError{fmt.Errorf("read the examples: %w", err)}
+	}
+	if len(found) == 0 {
+		return nil, &usageError{fmt.Errorf("no *.yaml in %s", folder)}
+	}
+	return found, nil
+}
+
+func readExample(text []byte) (example, error) {
+	var head struct {
+		Kind     string `json:"kind"`
+		Metadata struct {
+			Name, Namespace string
+			Annotations     map[string]string
+		} `json:"metadata"`
+	}
+	if err := yaml.Unmarshal(text, &head); err != nil {
+		return example{}, err
+	}
+	e := example{namespace: head.Metadata.Namespace, name: head.Metadata.Name, expect: head.Metadata.Annotations[examples.Expect], text: text}
+	for _, k := range schema.Kinds() {
+		if k.Name == head.Kind {
+			e.kind = k
+		}
+	}
+	if e.namespace == "" {
+		e.namespace = "default"
+	}
+	switch {
+	case e.kind == nil:
+		return e, fmt.Errorf("found kind %q, must be one that is served", head.Kind)
+	case e.expect != string(schema.Succeeded) && e.expect != string(schema.Failed) && e.expect != rejected:
+		return e, fmt.Errorf("annotation %s: found %q, must be Succeeded, Failed or Rejected", examples.Expect, e.expect)
+	}
+	return e, nil
+}
+
+// manifests joins the texts of the examples that are wrong, or of those that are right.
+func manifests(jobs []example, wrong bool) []byte {
+	var texts [][]byte
+	for _, e := range jobs {
+		if (e.expect == rejected) == wrong {
+			texts = append(texts, e.text)
+		}
+	}
+	return bytes.Join(texts, []byte("\n---\n"))
+}
