@@ -5,9 +5,15 @@
 // kwok, the unchanged originals, and a supervisor that runs them as children of
 // itself:
 //
-//	localcluster up --dir DIR [--nodes N] [--user NAME=USERNAME[:GROUP,...]]... [--crd PATH]... [--audit]
+//	localcluster up --dir DIR [--nodes N] [--user NAME=USERNAME[:GROUP,...]]... [--crd PATH]... [--audit] [--temporary]
 //	localcluster etcd|kube-apiserver|kube-controller-manager|kube-scheduler|kwok ARGUMENTS
 //	localcluster version
+//
+// When everything is ready, up writes one line of JSON to its standard output:
+// kubeconfigs, addresses, process ids, log files. It ends at the end of its
+// standard input and at an interrupt. Until then it obeys lines on its standard
+// input, with one line of JSON each: "kill PART" ends a part as a crash would,
+// "start PART" starts it again.
 //
 // Nothing is simulated but the kubelets: pods are scheduled onto nodes that do
 // not exist, and a pod's annotations say how its containers behave (see the

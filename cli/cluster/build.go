@@ -58,6 +58,12 @@ type build struct {
 	goTool  string
 	cache   string // holds one folder per fingerprint
 	binary  string
+
+	compiler string // its version
+}
+
+func (b *build) fingerprint() (string, error) {
+	return fingerprint(b.source, b.compiler, runtime.GOOS, runtime.GOARCH)
 }
 
 func (o Options) plan(ctx context.Context) (*build, error) {
@@ -76,7 +82,8 @@ func (o Options) plan(ctx context.Context) (*build, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ask go for its version: %w", err)
 	}
-	id, err := fingerprint(b.source, strings.TrimSpace(string(compiler)), runtime.GOOS, runtime.GOARCH)
+	b.compiler = strings.TrimSpace(string(compiler))
+	id, err := b.fingerprint()
 	if err != nil {
 		return nil, err
 	}
@@ -130,14 +137,28 @@ func (b *build) run(ctx context.Context) error {
 	output := filepath.Join(scratch, program())
 	err = b.compile(ctx, output)
 	if err == nil {
-		if err = os.Rename(output, b.binary); err != nil {
-			err = fmt.Errorf("put the binary in its place: %w", err)
-		}
+		err = b.install(output)
 	}
 	if failure := os.RemoveAll(scratch); failure != nil {
 		err = errors.Join(err, fmt.Errorf("clean up after the build: %w", failure))
 	}
 	return err
+}
+
+// install puts the new binary in its place, unless somebody edited the sources
+// while it was built: then nobody knows which of them it holds.
+func (b *build) install(output string) error {
+	id, err := b.fingerprint()
+	if err != nil {
+		return err
+	}
+	if id != filepath.Base(filepath.Dir(b.binary)) {
+		return fmt.Errorf("the sources in %s changed during the build: try again", b.source)
+	}
+	if err := os.Rename(output, b.binary); err != nil {
+		return fmt.Errorf("put the binary in its place: %w", err)
+	}
+	return nil
 }
 
 func (b *build) compile(ctx context.Context, output string) error {

@@ -166,6 +166,21 @@ func TestFailedBuildSaysWhyAndLeavesNothing(t *testing.T) {
 	}
 }
 
+func TestSourcesThatChangeDuringTheBuild(t *testing.T) {
+	source := tinyModule(t)
+	b, err := Options{Source: source}.plan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(source, "main.go"), goodMain+"// edited meanwhile\n")
+	if err := b.run(t.Context()); err == nil || !strings.Contains(err.Error(), "changed during the build") {
+		t.Errorf("got %v", err)
+	}
+	if b.exists() {
+		t.Error("a binary of unknown sources was kept")
+	}
+}
+
 func TestCancelledBuild(t *testing.T) {
 	source := tinyModule(t)
 	ctx, cancel := context.WithCancelCause(t.Context())

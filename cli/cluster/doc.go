@@ -1,4 +1,4 @@
-// Package cluster answers the question: WHERE CAN I TRY IT? It builds and runs
+// Package cluster answers one question: WHERE CAN I TRY IT? It builds and runs
 // the local control plane (the module in the folder localcluster) as a child
 // process.
 //

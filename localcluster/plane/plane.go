@@ -129,7 +129,8 @@ func (p *plane) startServer(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	// The API server makes this namespace only after it says that it is ready.
+	return p.client.awaitOK(ctx, "the default namespace exists", p.client.server+"/api/v1/namespaces/default", p.children)
 }
 
 // startRest starts what needs the API server, all at once.

@@ -2,6 +2,7 @@ package plane
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -11,6 +12,36 @@ import (
 
 	"stoic/localcluster/access"
 )
+
+// behaviour makes this test binary play a part of the control plane.
+const behaviour = "PLANE_TEST_BEHAVIOUR"
+
+func TestMain(m *testing.M) {
+	if message := os.Getenv(behaviour); message != "" {
+		fmt.Fprintln(os.Stderr, message)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// TestUpStartsAgainWhenAPortIsTaken runs parts that end at once.
+func TestUpStartsAgainWhenAPortIsTaken(t *testing.T) {
+	for message, attempts := range map[string]int{
+		"listen tcp 127.0.0.1:1: bind: address already in use": startAttempts,
+		"something else": 1,
+	} {
+		t.Setenv(behaviour, message)
+		var progress strings.Builder
+		o := Options{Dir: t.TempDir(), Program: os.Args[0], Ready: io.Discard, Progress: &progress}
+		err := Up(t.Context(), o)
+		if err == nil || !strings.Contains(err.Error(), "etcd ended early (exit status 1)") || !strings.Contains(err.Error(), message) {
+			t.Errorf("%s: the error does not say what happened: %v", message, err)
+		}
+		if again := strings.Count(progress.String(), "starting again"); again != attempts-1 {
+			t.Errorf("%s: started again %d times, want %d", message, again, attempts-1)
+		}
+	}
+}
 
 func TestParseOptions(t *testing.T) {
 	dir := t.TempDir()
