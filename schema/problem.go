@@ -59,6 +59,8 @@ func (p Problem) String() string {
 		b.WriteString("must " + p.Want)
 	case p.Code == UnknownField:
 		b.WriteString("unknown field")
+	case p.Code == MisplacedField && p.Found == "":
+		b.WriteString("unknown field here")
 	default:
 		b.WriteString("found " + p.Found)
 	}

@@ -1,0 +1,148 @@
+package convert
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"stoic/schema"
+)
+
+// secretive matches names whose values are not repeated in messages.
+var secretive = regexp.MustCompile(`(?i)PASSWORD|TOKEN|KEY|SECRET|CREDENTIAL`)
+
+// mismatch reports a value of the wrong kind.
+func (r *reader) mismatch(p *path, s *shape, raw any) {
+	if r.problems.full() {
+		r.problems.count++
+		return
+	}
+	r.problem(p, schema.TypeMismatch, r.found(p, raw), wanted(s.form), r.kindHint(p, s.form, raw))
+}
+
+func wanted(f form) string {
+	switch f {
+	case object, dict:
+		return "be an object"
+	case list:
+		return "be a list"
+	case boolean:
+		return "be true or false"
+	case integer:
+		return "be an integer"
+	case float:
+		return "be a number"
+	case quantity:
+		return wantQuantity
+	case intOrString:
+		return "be an integer or a string"
+	}
+	return "be a string"
+}
+
+// kindHint says how a value of the wrong kind becomes one of the right kind, where that is plain.
+func (r *reader) kindHint(p *path, want form, raw any) string {
+	v, isText := raw.(string)
+	_, isNumber := numberOf(raw)
+	_, isBool := raw.(bool)
+	switch want {
+	case text, binary, moment, duration:
+		if (isNumber || isBool) && secret(p, raw) {
+			return "quote it"
+		}
+		if isNumber || isBool {
+			return "quote it: " + schema.Quote(plain(raw))
+		}
+	case integer, float:
+		if n, err := strconv.ParseFloat(v, 64); isText && err == nil && fractional(n).integral() {
+			return "remove the quotes"
+		}
+	case boolean:
+		if !isText {
+			return ""
+		}
+		switch strings.ToLower(v) {
+		case "true", "false":
+			return "remove the quotes"
+		case "yes", "y", "on", "1":
+			return "write true"
+		case "no", "n", "off", "0":
+			return "write false"
+		}
+	case list:
+		if isText || isNumber || isBool {
+			return "put it into square brackets"
+		}
+	}
+	return ""
+}
+
+// found names a value with its type, unless it may be a secret.
+func (r *reader) found(p *path, raw any) string {
+	if secret(p, raw) {
+		switch raw.(type) {
+		case string:
+			return "a string (not shown)"
+		case bool:
+			return "a boolean (not shown)"
+		}
+		return "a number (not shown)"
+	}
+	return found(raw)
+}
+
+// found names a value with its type.
+func found(raw any) string {
+	switch v := raw.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "string " + schema.Quote(v)
+	case bool:
+		return "boolean " + plain(v)
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "a list"
+	case number:
+		return "number " + v.String()
+	case json.Number:
+		return "number " + schema.Clean(string(v), 60)
+	}
+	if n, ok := numberOf(raw); ok {
+		return "number " + n.String()
+	}
+	return "something that is not JSON"
+}
+
+// plain is a number or boolean as JSON writes it.
+func plain(raw any) string {
+	if v, ok := raw.(bool); ok {
+		return strconv.FormatBool(v)
+	}
+	n, _ := numberOf(raw)
+	return n.String()
+}
+
+// secret says whether a scalar may be one: the value of a variable with a telling name, or a string that
+// names one, at a place where variables and arguments stand.
+func secret(p *path, raw any) bool {
+	switch raw.(type) {
+	case nil, map[string]any, []any:
+		return false
+	}
+	if !p.has("env") && !p.has("args") && !p.has("command") {
+		return false
+	}
+	if v, ok := raw.(string); ok && secretive.MatchString(v) {
+		return true
+	}
+	for s := p; s != nil; s = s.parent {
+		name, _ := s.within["name"].(string)
+		if !s.at && s.key == "value" && secretive.MatchString(name) {
+			return true
+		}
+	}
+	return false
+}

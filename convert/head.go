@@ -1,0 +1,99 @@
+package convert
+
+import (
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"stoic/schema"
+)
+
+// head reads what can be read of any object. It looks at the raw metadata: the accessors of an untyped object
+// answer with nothing at all where one label is malformed, and "not deleting" for a malformed time.
+func (r *reader) head(raw map[string]any) *schema.Head {
+	head := &schema.Head{Kind: r.kind}
+	meta, _ := raw["metadata"].(map[string]any)
+	textOf := func(key string) string { v, _ := meta[key].(string); return v }
+	head.Meta.Name = textOf("name")
+	head.Meta.Namespace = textOf("namespace")
+	head.Meta.UID = types.UID(textOf("uid"))
+	head.Meta.ResourceVersion = textOf("resourceVersion")
+	if n, ok := numberOf(meta["generation"]); ok {
+		head.Meta.Generation, _ = n.integer()
+	}
+	if created, ok := timeOf(meta["creationTimestamp"]); ok {
+		head.Meta.CreationTimestamp = created
+	}
+	if given := meta["deletionTimestamp"]; given != nil {
+		deleted, ok := timeOf(given)
+		if !ok || deleted.IsZero() {
+			deleted = metav1.Unix(0, 0) // deleting, whatever it says; not zero, which means not deleting
+		}
+		head.Meta.DeletionTimestamp = &deleted
+	}
+	head.Status = statusOf(r.kind, raw["status"])
+	return head
+}
+
+// timeOf reads a time as the API writes it.
+func timeOf(raw any) (metav1.Time, bool) {
+	v, ok := raw.(string)
+	if !ok || len(v) > 64 {
+		return metav1.Time{}, false
+	}
+	t, err := time.Parse(time.RFC3339, v)
+	return metav1.Time{Time: t.UTC()}, err == nil
+}
+
+// identity checks apiVersion, kind and metadata: that this is an object of the kind, and has a name.
+func (r *reader) identity(raw map[string]any) {
+	r.constant(raw, "apiVersion", r.kind.APIVersion())
+	r.constant(raw, "kind", r.kind.Name)
+	p := root("metadata")
+	if raw["metadata"] == nil {
+		name := p.field("name")
+		r.problem(&name, schema.MissingField, "", "be set", "")
+		return
+	}
+	meta, ok := raw["metadata"].(map[string]any)
+	if !ok {
+		r.problem(&p, schema.TypeMismatch, found(raw["metadata"]), "be an object", "")
+		return
+	}
+	for _, key := range []string{"name", "namespace"} {
+		step := p.field(key)
+		switch v := meta[key].(type) {
+		case string:
+			if v == "" && key == "name" {
+				r.problem(&step, schema.MissingField, "", "be set", "")
+			}
+		case nil:
+			if key == "name" {
+				r.problem(&step, schema.MissingField, "", "be set", "")
+			}
+		default:
+			r.mismatch(&step, &shape{form: text}, v)
+		}
+	}
+}
+
+// constant checks a field whose value is known beforehand. A server always fills it in; a file may lack it.
+func (r *reader) constant(raw map[string]any, key, want string) {
+	p := root(key)
+	switch v := raw[key].(type) {
+	case nil:
+	case string:
+		if v == want {
+			return
+		}
+		hint := ""
+		if strings.HasPrefix(v, r.kind.Group+"/") {
+			hint = "that version is no longer served"
+		}
+		r.problem(&p, schema.InvalidValue, schema.Quote(v), `be "`+want+`"`, hint)
+	default:
+		r.mismatch(&p, &shape{form: text}, v)
+	}
+}

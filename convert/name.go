@@ -1,0 +1,40 @@
+package convert
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"stoic/schema"
+)
+
+// nameLimit is the length of a DNS-1035 label, which the name of a service is.
+const nameLimit = 63
+
+// name checks that every replica's name will be legal. They differ in role and index only, so the longest one
+// speaks for all.
+func (r *reader) name(name string, roles []draft) {
+	if name == "" {
+		return // told already
+	}
+	longest := ""
+	for i := range roles {
+		child := schema.ChildName(name, roles[i].Label, min(max(roles[i].Replicas, 1), schema.MaxReplicas)-1)
+		if len(child) > len(longest) {
+			longest = child
+		}
+	}
+	p := path{parent: &path{key: "metadata"}, key: "name"}
+	found := schema.Quote(name)
+	if longest != "" {
+		found += ", whose replica would be named " + schema.Quote(longest)
+	}
+	if over := max(len(longest), len(name)) - nameLimit; over > 0 {
+		r.problem(&p, schema.InvalidName, found, "give replicas names of at most 63 characters", fmt.Sprintf("shorten it by %d", over))
+		return
+	}
+	if len(validation.IsDNS1035Label(name)) > 0 {
+		r.problem(&p, schema.InvalidName, found,
+			`be lower-case letters, digits and "-", start with a letter and end with a letter or digit`, "")
+	}
+}
