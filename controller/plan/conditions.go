@@ -28,7 +28,7 @@ func (d *draft) set(t schema.ConditionType, status metav1.ConditionStatus, reaso
 	}
 	c := schema.Condition{Type: t, Status: status, Reason: reason, Message: message,
 		LastUpdateTime: d.now, LastTransitionTime: d.now}
-	if old != nil && old.Status == status && !old.LastTransitionTime.IsZero() {
+	if old != nil && old.Status == status {
 		c.LastTransitionTime = old.LastTransitionTime
 	}
 	d.drop(t)
@@ -67,21 +67,19 @@ func (d *draft) stop() {
 }
 
 // verdict is the verdict on record, or "". A status that has both (earlier operators wrote such) means the
-// one that came first. A Failed that says that the spec was refused is none.
+// one that came first: by time, then by place. A Failed that says that the spec was refused is none.
 func verdict(s *schema.Status) schema.ConditionType {
 	if !s.Is(schema.Succeeded) || !s.Is(schema.Failed) || s.Condition(schema.Failed).Reason == schema.ReasonInvalidSpec {
 		return s.Verdict()
 	}
-	yes, no := s.Condition(schema.Succeeded), s.Condition(schema.Failed)
-	first := yes
-	if slices.IndexFunc(s.Conditions, func(c schema.Condition) bool { return c.Type == schema.Failed }) <
-		slices.IndexFunc(s.Conditions, func(c schema.Condition) bool { return c.Type == schema.Succeeded }) {
-		first = no
-	}
-	if a, b := yes.LastTransitionTime, no.LastTransitionTime; !a.IsZero() && !b.IsZero() && a.Unix() != b.Unix() {
-		first = yes
-		if b.Before(&a) {
-			first = no
+	var first *schema.Condition
+	for i := range s.Conditions {
+		c := &s.Conditions[i]
+		if c.Type != schema.Succeeded && c.Type != schema.Failed {
+			continue
+		}
+		if first == nil || c.LastTransitionTime.Unix() < first.LastTransitionTime.Unix() {
+			first = c
 		}
 	}
 	return first.Type

@@ -46,7 +46,7 @@ func newDraft(o Observed) *draft {
 	d.Services = slices.SortedFunc(slices.Values(o.Services), func(a, b schema.Service) int {
 		return cmp.Or(byName(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 	})
-	d.status = tidy(o.Head.Status)
+	d.status = tidy(o.Head.Status, d.now)
 	if o.Job != nil {
 		d.replicas = places(o.Job, d.Pods, d.Services)
 	}
@@ -58,14 +58,22 @@ func byName(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
-// tidy is a copy of a status as read, with one condition of each type and no time that says nothing.
-func tidy(s schema.Status) schema.Status {
+// tidy is a copy of a status as read, with one condition of each type and no time that says nothing: written
+// back, such a time is a null, for which the API server refuses the whole status.
+func tidy(s schema.Status, now metav1.Time) schema.Status {
 	s.Unclean = false
 	conditions := make([]schema.Condition, 0, len(s.Conditions)+2)
 	for _, c := range s.Conditions {
-		if !slices.ContainsFunc(conditions, func(other schema.Condition) bool { return other.Type == c.Type }) {
-			conditions = append(conditions, c)
+		if slices.ContainsFunc(conditions, func(other schema.Condition) bool { return other.Type == c.Type }) {
+			continue
 		}
+		if c.LastUpdateTime.IsZero() {
+			c.LastUpdateTime = now
+		}
+		if c.LastTransitionTime.IsZero() {
+			c.LastTransitionTime = now
+		}
+		conditions = append(conditions, c)
 	}
 	s.Conditions = conditions
 	s.ReplicaStatuses = maps.Clone(s.ReplicaStatuses)

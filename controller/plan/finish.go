@@ -16,6 +16,7 @@ func (d *draft) conclude(t schema.ConditionType, reason, message string, counter
 	d.tally()
 	d.still()
 	d.stop()
+	d.drop(other(t))
 	d.set(t, metav1.ConditionTrue, d.Head.Kind.Reason(reason), message)
 	d.status.CompletionTime = d.now.DeepCopy()
 	d.count(counter)
@@ -42,11 +43,7 @@ func finished(d *draft) bool {
 	d.stop()
 	d.drop(other(t))
 	if d.status.CompletionTime == nil {
-		at := d.status.Condition(t).LastTransitionTime
-		if at.IsZero() {
-			at = d.now
-		}
-		d.status.CompletionTime = at.DeepCopy()
+		d.status.CompletionTime = d.status.Condition(t).LastTransitionTime.DeepCopy()
 	}
 	if !d.expunge() {
 		d.clean()

@@ -22,7 +22,11 @@ func begin(d *draft) bool {
 	if d.status.StartTime == nil {
 		d.status.StartTime = d.now.DeepCopy()
 	}
-	d.status.CompletionTime = nil // there is no verdict
+	// Neither can come from us: there is no verdict, and of these two there is one.
+	d.status.CompletionTime = nil
+	if d.status.Is(schema.Running) {
+		d.drop(schema.Restarting)
+	}
 	return false
 }
 
@@ -88,14 +92,22 @@ func succeeded(d *draft) bool {
 	return yes
 }
 
-// exhausted: the containers of the running pods were restarted too often. A limit of 0 allows none.
+// exhausted: replicas were restarted more often than allowed. What is counted is what the kubelets restarted
+// in the pods that run now: a limit of n is reached with the n-th restart. A limit of 0 allows none at all, not
+// even that a failed pod is replaced.
+//
+// Known limit: replaced pods take their count with them, as nothing on record says how often that happened.
 func exhausted(d *draft) bool {
 	limit := d.Job.Policy.Backoff
 	if !limit.Set {
 		return false
 	}
 	sum := int64(0)
-	for _, r := range d.replicas {
+	for i := range d.replicas {
+		r := &d.replicas[i]
+		if limit.Value == 0 && fateOf(r, d.Head.Kind.Container) == replaced {
+			sum++
+		}
 		if r.pod != nil && r.pod.Phase == corev1.PodRunning && !r.pod.Deleting && r.role.Restart != schema.RestartNever {
 			sum += min(max(r.pod.Restarts, 0), math.MaxInt32) // a claim by a kubelet; the sum must not wrap
 		}

@@ -52,7 +52,9 @@ func (d *draft) refuseUpdate() {
 	d.drop(schema.Stalled)
 	d.dropRefusal()
 	d.status.Conditions = slices.Insert(d.status.Conditions, 0, stalled)
-	if verdict(&d.status) == "" {
+	if t := verdict(&d.status); t != "" {
+		d.drop(other(t))
+	} else {
 		d.tallyByLabel()
 	}
 }
@@ -63,11 +65,11 @@ func (d *draft) claim(t schema.ConditionType, reason, message string) schema.Con
 	c := schema.Condition{Type: t, Status: metav1.ConditionTrue, Reason: reason, Message: message,
 		LastUpdateTime: d.now, LastTransitionTime: d.now}
 	old := d.status.Condition(t)
-	if old == nil || old.Status != c.Status || old.LastTransitionTime.IsZero() {
+	if old == nil || old.Status != c.Status {
 		return c
 	}
 	c.LastTransitionTime = old.LastTransitionTime
-	if old.Reason == reason && old.Message == message && !old.LastUpdateTime.IsZero() {
+	if old.Reason == reason && old.Message == message {
 		c.LastUpdateTime = old.LastUpdateTime
 	}
 	return c

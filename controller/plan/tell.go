@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -65,7 +66,8 @@ func (d *draft) tellCondition(c *schema.Condition) {
 	default:
 		return
 	}
-	d.event(kind, d.Head.Kind.Reason(reason), "", c.Message, c.LastTransitionTime.UTC().Format(time.RFC3339))
+	reason = d.Head.Kind.Reason(reason)
+	d.event(kind, reason, "", cmp.Or(c.Message, reason), c.LastTransitionTime.UTC().Format(time.RFC3339))
 }
 
 // tellProblems tells the first few one by one and then how many more there are.

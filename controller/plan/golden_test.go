@@ -1,0 +1,215 @@
+package plan
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"stoic/schema"
+)
+
+var update = flag.Bool("update", false, "write the plans that were made into testdata")
+
+// A story is a list of passes over one job. Each pass changes the world, makes a plan and carries it out.
+type pass struct {
+	Note     string            `json:"note"`
+	After    float64           `json:"after"` // seconds since the last pass
+	Edit     json.RawMessage   `json:"edit"`  // of the knobs, a new generation
+	Problems *[]schema.Problem `json:"problems"`
+	Warnings []schema.Problem  `json:"warnings"`
+	Pods     map[string]string `json:"pods"`     // without the job's name; "=name" for a whole name
+	Services map[string]string `json:"services"` // there, deleting, gone
+	Status   *schema.Status    `json:"status"`   // tampered with
+	Delete   bool              `json:"delete"`   // the job
+	Slow     bool              `json:"slow"`
+	Prune    bool              `json:"prune"`
+	Bodies   bool              `json:"bodies"` // print what is created in full
+	Brief    bool              `json:"brief"`  // print the rule only
+	Crash    bool              `json:"crash"`  // between the status and the rest
+}
+
+func TestStories(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no stories", err)
+	}
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []txtar.File
+		for _, f := range archive.Files {
+			name, isStory := strings.CutSuffix(f.Name, ".yaml")
+			if !isStory {
+				continue
+			}
+			i := len(out)
+			out = append(out, f)
+			t.Run(filepath.Base(file)+"/"+name, func(t *testing.T) {
+				got := tellStory(t, f.Data)
+				want := ""
+				for _, other := range archive.Files {
+					if other.Name == name+".plan" {
+						want = string(other.Data)
+					}
+				}
+				if diff := gocmp.Diff(want, got); diff != "" && !*update {
+					t.Errorf("plan (-want +got):\n%s", diff)
+				}
+				out = append(out, txtar.File{Name: name + ".plan", Data: []byte(got)})
+			})
+			if len(out) == i+1 && *update {
+				t.Fatalf("%s/%s: not updated", file, name)
+			}
+		}
+		if *update {
+			if err := os.WriteFile(file, txtar.Format(&txtar.Archive{Comment: archive.Comment, Files: out}), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func tellStory(t *testing.T, data []byte) string {
+	var passes []pass
+	if err := yaml.UnmarshalStrict(data, &passes); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld()
+	var out strings.Builder
+	for i, p := range passes {
+		w.change(t, i, p)
+		o := w.observe()
+		plan, rule := decide(o)
+		checkPlan(t, o, plan)
+		fmt.Fprintf(&out, "pass %d at %s, generation %d: %s%s\n", i+1, clock(&w.now), w.meta.Generation, rule, note(p.Note))
+		if !p.Brief {
+			printPlan(&out, plan, p.Bodies)
+		}
+		if p.Crash {
+			plan.Delete, plan.Create = nil, nil
+		}
+		if err := w.apply(plan); err != nil {
+			t.Fatalf("pass %d: %v", i+1, err)
+		}
+	}
+	return out.String()
+}
+
+func (w *world) change(t *testing.T, i int, p pass) {
+	w.now = w.now.Add(time.Duration(p.After * float64(time.Second)))
+	w.slow, w.prune = p.Slow, p.Prune
+	if p.Edit != nil {
+		if err := json.Unmarshal(p.Edit, &w.knobs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p.Problems != nil {
+		w.problems = *p.Problems
+	}
+	if p.Warnings != nil {
+		w.warnings = p.Warnings
+	}
+	if i > 0 && (p.Edit != nil || p.Problems != nil || p.Warnings != nil) {
+		w.meta.Generation++
+	}
+	full := func(name string) string {
+		if exact, ok := strings.CutPrefix(name, "="); ok {
+			return exact
+		}
+		return w.meta.Name + "-" + name
+	}
+	for name, words := range p.Pods {
+		w.setPod(t, full(name), words)
+	}
+	for name, word := range p.Services {
+		name := full(name)
+		switch word {
+		case "gone":
+			delete(w.services, name)
+		default:
+			w.services[name] = &schema.Service{Name: name, UID: "foreign", Deleting: word == "deleting"}
+		}
+	}
+	if p.Status != nil {
+		w.status = *p.Status
+	}
+	if p.Delete {
+		w.meta.DeletionTimestamp = &metav1.Time{Time: w.now}
+	}
+}
+
+func note(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " (" + s + ")"
+}
+
+func clock(t *time.Time) string {
+	if t == nil || t.IsZero() {
+		return "never"
+	}
+	return fmt.Sprintf("%+gs", t.Sub(epoch).Seconds())
+}
+
+func clockOf(t *metav1.Time) string {
+	if t == nil {
+		return "never"
+	}
+	return clock(&t.Time)
+}
+
+func printPlan(out *strings.Builder, p Plan, bodies bool) {
+	if s := p.Status; s != nil {
+		fmt.Fprintf(out, "  status  started %s, completed %s, observed generation %d\n",
+			clockOf(s.StartTime), clockOf(s.CompletionTime), s.ObservedGeneration)
+		for _, c := range s.Conditions {
+			fmt.Fprintf(out, "          %s %s %s, updated %s, since %s: %s\n", c.Type, c.Status, c.Reason,
+				clockOf(&c.LastUpdateTime), clockOf(&c.LastTransitionTime), c.Message)
+		}
+		for _, role := range slices.Sorted(maps.Keys(s.ReplicaStatuses)) {
+			r := s.ReplicaStatuses[role]
+			fmt.Fprintf(out, "          %s: %d active, %d succeeded, %d failed\n", role, r.Active, r.Succeeded, r.Failed)
+		}
+	}
+	for _, e := range p.Events {
+		fmt.Fprintf(out, "  event   %s %s [%s] %s%s\n", e.Type, e.Reason,
+			strings.NewReplacer(epoch.Format("2006-01-02T"), "", "Z", "").Replace(e.Occasion),
+			cmp.Or(strings.Repeat("("+e.FieldPath+") ", min(len(e.FieldPath), 1)), ""), e.Message)
+	}
+	for _, d := range p.Delete {
+		fmt.Fprintf(out, "  delete  %s %s %s\n", strings.ToLower(d.Resource.Kind), d.Name, d.UID)
+	}
+	for _, o := range p.Create {
+		fmt.Fprintf(out, "  create  %s %s\n", strings.ToLower(o.Resource.Kind), o.Name)
+		if bodies {
+			var b bytes.Buffer
+			if err := json.Indent(&b, o.Body, "          ", "  "); err != nil {
+				b.WriteString(err.Error())
+			}
+			fmt.Fprintf(out, "          %s\n", b.String())
+		}
+	}
+	if p.Recheck != 0 {
+		fmt.Fprintf(out, "  recheck in %s\n", p.Recheck)
+	}
+	for _, c := range p.Count {
+		fmt.Fprintf(out, "  count   %s\n", strings.TrimSpace(string(c.Counter)+" "+string(c.Code)))
+	}
+}
