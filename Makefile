@@ -1,0 +1,54 @@
+# Every command that this project is worked on with. `make` alone lists them.
+
+SHELL := /bin/bash
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+FUZZTIME ?= 30s
+# Integration tests wait more than they compute: more of them than cores run side by side.
+PARALLEL ?= 4
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test unit integration fuzz generate verify
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## write bin/stoic
+	@mkdir -p bin
+	go build -trimpath -ldflags '-s -w -X stoic/cli.version=$(VERSION)' -o bin/stoic .
+
+demo: build ## try it: a real control plane, the operator, right jobs and wrong ones
+	@bin/stoic up --once
+
+test: unit integration ## run all tests, with the race detector
+
+unit: ## run the tests that need no control plane
+	@echo "== unit tests, golden files, properties, fuzz seeds (with the race detector)"
+	go test -race -short ./...
+	@echo "== the local control plane's own unit tests"
+	cd localcluster && go test ./access ./plane ./simulation ./supervise
+
+integration: ## run the tests on real control planes
+	@echo "== integration tests (the first run compiles the control plane: some minutes)"
+	@go run ./cli/cluster/prepare
+	go test -race -count=1 -v -timeout 20m ./cli/cluster
+	go test -count=1 -v -parallel $(PARALLEL) -timeout 30m ./test/integration
+
+fuzz: ## fuzz the converter for FUZZTIME (30s)
+	go test -run '^$$' -fuzz FuzzObject -fuzztime $(FUZZTIME) ./convert
+
+generate: ## write what is generated: CRDs and reference tables
+	go run ./schema/crd -o deploy/crd
+	go run ./docs/reference/tables
+
+verify: ## fail if something is unformatted, suspicious, untidy or not generated anew
+	@echo "== gofmt"
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || { echo "not formatted:"; echo "$$unformatted"; exit 1; }
+	@echo "== go mod tidy"
+	@go mod tidy -diff
+	@cd localcluster && go mod tidy -diff
+	@cd tools && go mod tidy -diff
+	@echo "== go vet"
+	@go vet ./...
+	@echo "== generated files"
+	@go run ./schema/crd -o deploy/crd -check
+	@go run ./docs/reference/tables -check

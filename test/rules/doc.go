@@ -1,0 +1,5 @@
+// Package rules answers one question: WHO MAY KNOW WHOM?
+//
+// Its tests hold the project's structure: which package may import which, and that every folder says what
+// question it answers.
+package rules

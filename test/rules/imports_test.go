@@ -1,0 +1,150 @@
+package rules
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// allowed lists what each package may import of this module and of the Kubernetes modules, tests left out. Data goes
+// one way: main -> cli -> controller -> plan, convert -> schema. Everything is forbidden that is not listed.
+//
+//	"k8s.io/api/..." allows every package below; the standard library and other modules are not restricted here,
+//	except for those in pure.
+func allowed() map[string][]string {
+	untyped := []string{"k8s.io/apimachinery/..."}
+	return map[string][]string{
+		"stoic":                       {"stoic/cli"},
+		"stoic/cli":                   {"stoic/cli/cluster", "stoic/controller", "stoic/convert", "stoic/deploy", "stoic/examples", "stoic/schema", "k8s.io/apimachinery/...", "k8s.io/client-go/...", "k8s.io/klog/v2"},
+		"stoic/cli/cluster":           {},
+		"stoic/cli/cluster/prepare":   {"stoic/cli/cluster"},
+		"stoic/controller":            {"stoic/controller/plan", "stoic/convert", "stoic/schema", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/..."},
+		"stoic/controller/plan":       {"stoic/schema", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/types"},
+		"stoic/convert":               append([]string{"stoic/schema", "k8s.io/api/..."}, untyped...),
+		"stoic/schema":                {"k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/types"},
+		"stoic/schema/crd":            {"stoic/schema", "k8s.io/apiextensions-apiserver/..."},
+		"stoic/deploy":                {},
+		"stoic/examples":              {},
+		"stoic/docs/reference/tables": {"stoic/cli", "stoic/controller", "stoic/schema"},
+		"stoic/test/integration":      {},
+		"stoic/test/rules":            {},
+	}
+}
+
+// pure packages may not touch the world: no context, network, files, processes, randomness or logs; no clock.
+func pure() map[string][]string {
+	world := []string{"context", "net", "net/http", "os", "os/exec", "io/fs", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog",
+		"go.uber.org/zap", "sync/atomic", "runtime", "syscall"}
+	return map[string][]string{
+		"stoic/schema":          append([]string{"sync"}, world...),
+		"stoic/controller/plan": append([]string{"sync"}, world...),
+		"stoic/convert":         world, // it may keep what it has learnt of a type, behind a lock
+	}
+}
+
+type pkg struct {
+	ImportPath, Dir, Name string
+	Imports, GoFiles      []string
+}
+
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,Name,Imports,GoFiles", "./...")
+	cmd.Dir = filepath.Join("..", "..")
+	var out, talk bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &talk
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("go list: %v\n%s", err, talk.String())
+	}
+	var all []pkg
+	for decoder := json.NewDecoder(&out); ; {
+		var p pkg
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("read what go list says: %v", err)
+		}
+		all = append(all, p)
+	}
+	if len(all) < 10 {
+		t.Fatalf("go list found %d packages", len(all))
+	}
+	return all
+}
+
+func TestImports(t *testing.T) {
+	rules, worldless := allowed(), pure()
+	for _, p := range packages(t) {
+		may, listed := rules[p.ImportPath]
+		if !listed {
+			t.Errorf("%s is not listed: say what it may import", p.ImportPath)
+			continue
+		}
+		for _, i := range p.Imports {
+			ours := strings.HasPrefix(i, "stoic") || strings.HasPrefix(i, "k8s.io/") || strings.HasPrefix(i, "sigs.k8s.io/controller-runtime")
+			if ours && !matches(may, i) {
+				t.Errorf("%s may not import %s", p.ImportPath, i)
+			}
+			if slices.Contains(worldless[p.ImportPath], i) {
+				t.Errorf("%s is pure and may not import %s", p.ImportPath, i)
+			}
+		}
+	}
+}
+
+func matches(may []string, imported string) bool {
+	return slices.ContainsFunc(may, func(pattern string) bool {
+		if below, any := strings.CutSuffix(pattern, "/..."); any {
+			return imported == below || strings.HasPrefix(imported, below+"/")
+		}
+		return imported == pattern
+	})
+}
+
+// TestNoClock: pure packages are given the time; asking for it would make their answers differ.
+func TestNoClock(t *testing.T) {
+	for _, p := range packages(t) {
+		if _, is := pure()[p.ImportPath]; !is {
+			continue
+		}
+		for _, name := range p.GoFiles {
+			text, err := os.ReadFile(filepath.Join(p.Dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, call := range []string{"time.Now(", "time.Since(", "time.Until(", "time.After(", "time.Sleep(", "metav1.Now(", "go func("} {
+				if bytes.Contains(text, []byte(call)) {
+					t.Errorf("%s/%s: %s) in a pure package", p.ImportPath, name, call)
+				}
+			}
+		}
+	}
+}
+
+// TestEveryFolderSaysItsQuestion: a folder answers one question, and its doc.go says which.
+func TestEveryFolderSaysItsQuestion(t *testing.T) {
+	for _, p := range packages(t) {
+		if p.Name == "main" {
+			continue
+		}
+		file, err := os.Open(filepath.Join(p.Dir, "doc.go"))
+		if err != nil {
+			t.Errorf("%s has no doc.go", p.ImportPath)
+			continue
+		}
+		defer file.Close()
+		lines := bufio.NewScanner(file)
+		if !lines.Scan() || !strings.HasPrefix(lines.Text(), "// Package "+path.Base(p.ImportPath)+" answers one question: ") || !strings.Contains(lines.Text(), "?") {
+			t.Errorf("%s/doc.go begins with %q; it must say: Package X answers one question: ...?", p.ImportPath, lines.Text())
+		}
+	}
+}
