@@ -48,14 +48,15 @@ func Make(o Observed) Plan {
 }
 
 // decide also names the rule that decided.
-func decide(o Observed) (Plan, string) {
+func decide(o Observed) (p Plan, rule string) {
 	d := newDraft(o)
 	for _, r := range rules() {
+		rule = r.name
 		if r.decide(d) {
-			return d.finish(), r.name
+			break
 		}
 	}
-	return d.finish(), ""
+	return d.finish(), rule
 }
 
 func deleting(d *draft) bool {

@@ -1,0 +1,39 @@
+package plan
+
+import (
+	"fmt"
+	"testing"
+)
+
+// BenchmarkMake: a first pass makes all bodies, a later one finds nothing to do.
+func BenchmarkMake(b *testing.B) {
+	for _, workers := range []int{4, 1000} {
+		w := newWorld()
+		w.Roles = map[string]roleKnobs{"PS": {}, "Worker": {Replicas: &workers}}
+		first := w.observe()
+		for {
+			p := Make(w.observe())
+			if err := w.apply(p); err != nil {
+				b.Fatal(err)
+			}
+			if len(p.Create) == 0 {
+				break
+			}
+		}
+		for _, p := range w.pods {
+			p.Phase = "Running"
+		}
+		if err := w.apply(Make(w.observe())); err != nil {
+			b.Fatal(err)
+		}
+		quiet := w.observe()
+		for name, o := range map[string]Observed{"first": first, "quiet": quiet} {
+			b.Run(fmt.Sprintf("%s/1ps+%dworkers", name, workers), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					Make(o)
+				}
+			})
+		}
+	}
+}
