@@ -14,6 +14,8 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"path/filepath"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -317,6 +319,38 @@ func TestKilledPartComesBack(t *testing.T) {
 		t.Error(err)
 	}
 	assertGone(t, c)
+}
+
+// TestRemovedBinary revives a part after the cache has dropped the binary.
+func TestRemovedBinary(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a real control plane")
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux finds the file of a running program that was removed")
+	}
+	cached, err := Build(t.Context(), Options{Progress: lines{t}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(cached)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "localcluster")
+	if err := os.WriteFile(program, content, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c := start(t, Options{Program: program, Nodes: -1})
+	if err := os.Remove(program); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Kill("kube-scheduler"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Revive("kube-scheduler"); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestCancelledContextStopsTheCluster(t *testing.T) {

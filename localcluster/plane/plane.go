@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"stoic/localcluster/simulation"
@@ -158,7 +159,7 @@ func (p *plane) startRest(ctx context.Context) error {
 func (p *plane) launch(name string) error {
 	child, err := supervise.Start(supervise.Spec{
 		Name:    name,
-		Program: p.options.Program,
+		Program: p.program(),
 		Args:    append([]string{name}, p.layout.arguments(name, p.ports, p.options.Audit)...),
 		// kwok reads a settings file in the home directory if there is one.
 		Env: []string{"HOME=" + p.layout.dir},
@@ -169,6 +170,19 @@ func (p *plane) launch(name string) error {
 	}
 	p.children = append(p.children, child)
 	return nil
+}
+
+// program is the executable that runs the parts. Whoever keeps it in a cache may
+// have removed the file since we started; Linux still finds what we run.
+func (p *plane) program() string {
+	const running = "/proc/self/exe"
+	if _, err := os.Stat(p.options.Program); err == nil {
+		return p.options.Program
+	}
+	if _, err := os.Stat(running); err == nil {
+		return running
+	}
+	return p.options.Program // whose absence the start will report
 }
 
 func (p *plane) awaitReady(ctx context.Context, name string) error {
