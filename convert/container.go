@@ -12,34 +12,37 @@ import (
 )
 
 // container checks one container beyond its types, and returns its named ports, the first of each name.
-// Fields is nil if it is none, which has been told.
-func (r *reader) container(p *path, fields map[string]any, taken map[string]bool) []schema.Port {
-	if fields == nil {
-		return nil
+func (r *reader) container(index int, raw any, taken map[string]bool) (ports []schema.Port) {
+	fields, ok := raw.(map[string]any)
+	if !ok {
+		return nil // told by the walk
 	}
-	r.ownName(p, fields, taken, "the containers of the pod")
-	if image, ok := r.required(p, fields, "image"); ok && strings.TrimSpace(image) != image {
-		step := p.field("image")
-		r.problem(&step, schema.InvalidValue, schema.Quote(image), "be without spaces around it", "")
+	r.enterItem(index)
+	r.ownName(fields, taken, "the containers of the pod")
+	if image, ok := r.required(fields, "image"); ok && strings.TrimSpace(image) != image {
+		r.problemIn("image", schema.InvalidValue, schema.Quote(image), "be without spaces around it", "")
 	}
-	r.variables(p, fields)
-	return r.ports(p, fields)
+	r.variables(fields)
+	ports = r.ports(fields)
+	r.leave()
+	return ports
 }
 
-func (r *reader) variables(p *path, fields map[string]any) {
+func (r *reader) variables(fields map[string]any) {
 	list, _ := fields["env"].([]any)
-	env := p.field("env")
+	r.enter("env")
 	for i, item := range list {
 		v, ok := item.(map[string]any)
 		if !ok {
 			continue
 		}
-		at := env.item(i)
-		if name, ok := r.required(&at, v, "name"); ok && !variableName(name) {
-			step := at.field("name")
-			r.problem(&step, schema.InvalidName, schema.Quote(name), `be printable ASCII characters other than "="`, "")
+		r.enterItem(i)
+		if name, ok := r.required(v, "name"); ok && !variableName(name) {
+			r.problemIn("name", schema.InvalidName, schema.Quote(name), `be printable ASCII characters other than "="`, "")
 		}
+		r.leave()
 	}
+	r.leave()
 }
 
 func variableName(name string) bool {
@@ -51,56 +54,54 @@ func variableName(name string) bool {
 	return true
 }
 
-func (r *reader) ports(p *path, fields map[string]any) []schema.Port {
+func (r *reader) ports(fields map[string]any) (ports []schema.Port) {
 	list, _ := fields["ports"].([]any)
 	if len(list) == 0 {
 		return nil
 	}
-	step := p.field("ports")
-	var ports []schema.Port
 	taken := make(map[string]bool, len(list))
+	r.enter("ports")
 	for i, item := range list {
 		fields, ok := item.(map[string]any)
 		if !ok {
 			continue
 		}
-		at := step.item(i)
-		number := r.portNumber(&at, fields, "containerPort", 1)
-		r.portNumber(&at, fields, "hostPort", 0)
-		protocol, _ := fields["protocol"].(string)
-		if words := []string{"TCP", "UDP", "SCTP"}; protocol != "" && !slices.Contains(words, protocol) {
-			step := at.field("protocol")
-			r.choice(&step, protocol, words)
+		r.enterItem(i)
+		if port := r.port(fields, taken); port.Name != "" && !taken[port.Name] {
+			ports = append(ports, port)
+			taken[port.Name] = true
 		}
-		name, _ := fields["name"].(string)
-		if name == "" {
-			continue
-		}
-		if r.portName(&at, name, taken[name]); !taken[name] {
-			ports = append(ports, schema.Port{Name: name, Number: number})
-		}
-		taken[name] = true
+		r.leave()
 	}
+	r.leave()
 	return ports
 }
 
-func (r *reader) portName(p *path, name string, taken bool) {
-	step := p.field("name")
-	switch {
-	case len(validation.IsValidPortName(name)) > 0:
-		r.problem(&step, schema.InvalidName, schema.Quote(name),
-			`be at most 15 lower-case letters, digits and single "-", at least one of them a letter`, "")
-	case taken:
-		r.problem(&step, schema.DuplicateName, schema.Quote(name)+" again", "be unique among the ports of the container", "")
+// port checks one port. Taken holds the names of those before it.
+func (r *reader) port(fields map[string]any, taken map[string]bool) schema.Port {
+	port := schema.Port{Number: r.portNumber(fields, "containerPort", 1)}
+	r.portNumber(fields, "hostPort", 0)
+	protocol, _ := fields["protocol"].(string)
+	if words := []string{"TCP", "UDP", "SCTP"}; protocol != "" && !slices.Contains(words, protocol) {
+		r.choice("protocol", protocol, words)
 	}
+	port.Name, _ = fields["name"].(string)
+	switch {
+	case port.Name == "":
+	case len(validation.IsValidPortName(port.Name)) > 0:
+		r.problemIn("name", schema.InvalidName, schema.Quote(port.Name),
+			`be at most 15 lower-case letters, digits and single "-", at least one of them a letter`, "")
+	case taken[port.Name]:
+		r.problemIn("name", schema.DuplicateName, schema.Quote(port.Name)+" again", "be unique among the ports of the container", "")
+	}
+	return port
 }
 
 // portNumber reads a port number. Only one that may be left out may be 0, which says the same.
-func (r *reader) portNumber(p *path, fields map[string]any, key string, least int64) int32 {
-	step := p.field(key)
+func (r *reader) portNumber(fields map[string]any, key string, least int64) int32 {
 	if fields[key] == nil {
 		if least > 0 {
-			r.problem(&step, schema.MissingField, "", "be set", "")
+			r.problemIn(key, schema.MissingField, "", "be set", "")
 		}
 		return 0
 	}
@@ -110,7 +111,7 @@ func (r *reader) portNumber(p *path, fields map[string]any, key string, least in
 		return 0 // told by the walk
 	}
 	if v < least || v > math.MaxUint16 {
-		r.problem(&step, schema.OutOfRange, found(n), fmt.Sprintf("be from %d to 65535", least), "")
+		r.problemIn(key, schema.OutOfRange, found(n), fmt.Sprintf("be from %d to 65535", least), "")
 	}
 	return int32(v)
 }

@@ -1,9 +1,6 @@
 package convert
 
-import (
-	"slices"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // encodeLimit is a depth that no checked value reaches; it keeps the encoder total.
 const encodeLimit = 2 * depthLimit
@@ -15,8 +12,7 @@ func encode(b []byte, raw any) []byte {
 	return e.value(b, raw, 0)
 }
 
-// encoder lends the same array to all maps for sorting their keys.
-type encoder struct{ keys []string }
+type encoder struct{ keys keyring }
 
 func (e *encoder) value(b []byte, raw any, depth int) []byte {
 	if depth > encodeLimit {
@@ -49,22 +45,15 @@ func (e *encoder) value(b []byte, raw any, depth int) []byte {
 }
 
 func (e *encoder) object(b []byte, raw map[string]any, depth int) []byte {
-	start := len(e.keys)
-	for key := range raw {
-		e.keys = append(e.keys, key)
-	}
-	slices.Sort(e.keys[start:])
-	end := len(e.keys)
 	b = append(b, '{')
-	for i := start; i < end; i++ {
-		key := e.keys[i]
-		if i > start {
+	for i, key := range e.keys.take(raw) {
+		if i > 0 {
 			b = append(b, ',')
 		}
 		b = append(quote(b, key), ':')
 		b = e.value(b, raw[key], depth+1)
 	}
-	e.keys = e.keys[:start]
+	e.keys.release(raw)
 	return append(b, '}')
 }
 

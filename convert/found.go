@@ -13,12 +13,10 @@ import (
 var secretive = regexp.MustCompile(`(?i)PASSWORD|TOKEN|KEY|SECRET|CREDENTIAL`)
 
 // mismatch reports a value of the wrong kind.
-func (r *reader) mismatch(p *path, s *shape, raw any) {
-	if r.problems.full() {
-		r.problems.count++
-		return
+func (r *reader) mismatch(want form, raw any) {
+	if !r.problems.skip() {
+		r.problem(schema.TypeMismatch, r.found(raw), wanted(want), r.kindHint(want, raw))
 	}
-	r.problem(p, schema.TypeMismatch, r.found(p, raw), wanted(s.form), r.kindHint(p, s.form, raw))
 }
 
 func wanted(f form) string {
@@ -42,13 +40,13 @@ func wanted(f form) string {
 }
 
 // kindHint says how a value of the wrong kind becomes one of the right kind, where that is plain.
-func (r *reader) kindHint(p *path, want form, raw any) string {
+func (r *reader) kindHint(want form, raw any) string {
 	v, isText := raw.(string)
 	_, isNumber := numberOf(raw)
 	_, isBool := raw.(bool)
 	switch want {
 	case text, binary, moment, duration:
-		if (isNumber || isBool) && secret(p, raw) {
+		if (isNumber || isBool) && r.at.secret(raw) {
 			return "quote it"
 		}
 		if isNumber || isBool {
@@ -79,8 +77,8 @@ func (r *reader) kindHint(p *path, want form, raw any) string {
 }
 
 // found names a value with its type, unless it may be a secret.
-func (r *reader) found(p *path, raw any) string {
-	if secret(p, raw) {
+func (r *reader) found(raw any) string {
+	if r.at.secret(raw) {
 		switch raw.(type) {
 		case string:
 			return "a string (not shown)"
@@ -127,7 +125,7 @@ func plain(raw any) string {
 
 // secret says whether a scalar may be one: the value of a variable with a telling name, or a string that
 // names one, at a place where variables and arguments stand.
-func secret(p *path, raw any) bool {
+func (p path) secret(raw any) bool {
 	switch raw.(type) {
 	case nil, map[string]any, []any:
 		return false
@@ -138,7 +136,7 @@ func secret(p *path, raw any) bool {
 	if v, ok := raw.(string); ok && secretive.MatchString(v) {
 		return true
 	}
-	for s := p; s != nil; s = s.parent {
+	for _, s := range p {
 		name, _ := s.within["name"].(string)
 		if !s.at && s.key == "value" && secretive.MatchString(name) {
 			return true

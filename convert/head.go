@@ -51,37 +51,27 @@ func timeOf(raw any) (metav1.Time, bool) {
 func (r *reader) identity(raw map[string]any) {
 	r.constant(raw, "apiVersion", r.kind.APIVersion())
 	r.constant(raw, "kind", r.kind.Name)
-	p := root("metadata")
-	if raw["metadata"] == nil {
-		name := p.field("name")
-		r.problem(&name, schema.MissingField, "", "be set", "")
-		return
-	}
+	r.enter("metadata")
+	defer r.leave()
 	meta, ok := raw["metadata"].(map[string]any)
-	if !ok {
-		r.problem(&p, schema.TypeMismatch, found(raw["metadata"]), "be an object", "")
+	if !ok && raw["metadata"] != nil {
+		r.mismatch(object, raw["metadata"])
 		return
 	}
+	r.required(meta, "name")
 	for _, key := range []string{"name", "namespace"} {
-		step := p.field(key)
-		switch v := meta[key].(type) {
-		case string:
-			if v == "" && key == "name" {
-				r.problem(&step, schema.MissingField, "", "be set", "")
-			}
-		case nil:
-			if key == "name" {
-				r.problem(&step, schema.MissingField, "", "be set", "")
-			}
-		default:
-			r.mismatch(&step, &shape{form: text}, v)
+		if _, ok := meta[key].(string); !ok && meta[key] != nil {
+			r.enter(key)
+			r.mismatch(text, meta[key])
+			r.leave()
 		}
 	}
 }
 
 // constant checks a field whose value is known beforehand. A server always fills it in; a file may lack it.
 func (r *reader) constant(raw map[string]any, key, want string) {
-	p := root(key)
+	r.enter(key)
+	defer r.leave()
 	switch v := raw[key].(type) {
 	case nil:
 	case string:
@@ -92,8 +82,8 @@ func (r *reader) constant(raw map[string]any, key, want string) {
 		if strings.HasPrefix(v, r.kind.Group+"/") {
 			hint = "that version is no longer served"
 		}
-		r.problem(&p, schema.InvalidValue, schema.Quote(v), `be "`+want+`"`, hint)
+		r.problem(schema.InvalidValue, schema.Quote(v), `be "`+want+`"`, hint)
 	default:
-		r.mismatch(&p, &shape{form: text}, v)
+		r.mismatch(text, v)
 	}
 }

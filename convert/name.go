@@ -24,17 +24,19 @@ func (r *reader) name(name string, roles []draft) {
 			longest = child
 		}
 	}
-	p := path{parent: &path{key: "metadata"}, key: "name"}
-	found := schema.Quote(name)
-	if longest != "" {
-		found += ", whose replica would be named " + schema.Quote(longest)
+	at := r.at
+	r.at = path{{key: "metadata"}}
+	defer func() { r.at = at }()
+	found := func() string {
+		if longest == "" {
+			return schema.Quote(name)
+		}
+		return schema.Quote(name) + ", whose replica would be named " + schema.Quote(longest)
 	}
 	if over := max(len(longest), len(name)) - nameLimit; over > 0 {
-		r.problem(&p, schema.InvalidName, found, "give replicas names of at most 63 characters", fmt.Sprintf("shorten it by %d", over))
-		return
-	}
-	if len(validation.IsDNS1035Label(name)) > 0 {
-		r.problem(&p, schema.InvalidName, found,
+		r.problemIn("name", schema.InvalidName, found(), "give replicas names of at most 63 characters", fmt.Sprintf("shorten it by %d", over))
+	} else if len(validation.IsDNS1035Label(name)) > 0 {
+		r.problemIn("name", schema.InvalidName, found(),
 			`be lower-case letters, digits and "-", start with a letter and end with a letter or digit`, "")
 	}
 }

@@ -1,8 +1,10 @@
 package convert
 
 import (
+	"bytes"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -37,84 +39,73 @@ func Object(kind *schema.Kind, u *unstructured.Unstructured) (result *Result) {
 			result = broken(kind, raw, cause)
 		}
 	}()
-	r := &reader{kind: kind}
-	result = r.read(raw)
-	if r.problems.count > toldLimit || r.warnings.count > toldLimit {
-		// Maps have no order: which findings were kept was chance. Few objects are as bad as this.
-		r = &reader{kind: kind, ordered: true}
-		result = r.read(raw)
-	}
-	return result
+	return newReader(kind).read(raw)
 }
 
-// read is one pass over the object.
 func (r *reader) read(raw map[string]any) *Result {
 	head := r.head(raw)
 	r.identity(raw)
 	job := r.job(head, raw)
 	head.Warnings = r.warnings.list()
-	if job == nil && r.problems.count == 0 {
-		panic("no job and no problem") // told by broken
-	}
-	if r.problems.count > 0 {
+	switch {
+	case r.problems.count > 0:
 		return &Result{Head: head, Rejection: &schema.Rejection{Head: head, Problems: r.problems.list()}}
+	case job == nil:
+		panic("neither a job nor a problem") // told by broken
 	}
 	return &Result{Head: head, Job: job}
 }
 
-// job brings the spec to normal form; nil if it is too far from one. It is a job only if nothing was told.
+// job brings the object to normal form; nil if it is too far from one. It is a job only if nothing was told.
 func (r *reader) job(head *schema.Head, raw map[string]any) *schema.Job {
 	whole := objectOf(r.kind)
-	for key := range r.entries(raw) {
+	for _, key := range r.keys.take(raw) {
 		if whole.fields[key] == nil {
-			step := path{key: key, within: raw, shape: whole}
-			r.unknown(&step, whole)
+			r.member(whole, raw, key, reflect.Value{})
 		}
 	}
-	p := path{key: "spec", shape: whole}
-	spec, ok := raw["spec"].(map[string]any)
-	if raw["spec"] == nil {
-		r.problem(&p, schema.MissingField, "", "be set", "")
-		return nil
+	r.keys.release(raw)
+
+	r.at = append(r.at, step{key: "spec", within: raw, shape: whole})
+	defer r.leave()
+	switch spec := raw["spec"].(type) {
+	case map[string]any:
+		return r.spec(whole.fields["spec"].shape, spec, head)
+	case nil:
+		r.problem(schema.MissingField, "", "be set", "")
+	default:
+		r.mismatch(object, spec)
 	}
-	if !ok {
-		r.mismatch(&p, whole.fields["spec"].shape, raw["spec"])
-		return nil
-	}
-	return r.spec(&p, whole.fields["spec"].shape, spec, head)
+	return nil
 }
 
-func (r *reader) spec(p *path, s *shape, raw map[string]any, head *schema.Head) *schema.Job {
+func (r *reader) spec(s *shape, raw map[string]any, head *schema.Head) *schema.Job {
 	before := r.problems.count
 	options := r.kind.Options()
-	var policy schema.RunPolicySpec
-	own := reflect.Indirect(reflect.ValueOf(options))
-	for key, value := range r.entries(raw) {
-		switch key {
-		case r.kind.RolesField: // see below
-		case "runPolicy":
-			step := path{parent: p, key: key, within: raw, shape: s}
-			r.walk(&step, s.fields[key].shape, value, reflect.ValueOf(&policy).Elem())
-		default:
-			r.member(p, s, raw, key, value, own)
+	for _, key := range r.keys.take(raw) {
+		if key != "runPolicy" && key != r.kind.RolesField {
+			r.member(s, raw, key, reflect.Indirect(reflect.ValueOf(options)))
 		}
 	}
-	decoded := r.problems.count == before
+	r.keys.release(raw)
+	sound := r.problems.count == before
 
-	step := path{parent: p, key: "runPolicy", within: raw, shape: s}
-	fields, _ := raw["runPolicy"].(map[string]any)
-	job := &schema.Job{Head: head, Policy: r.policy(&step, &policy, fields)}
-
-	step = path{parent: p, key: r.kind.RolesField, within: raw, shape: s}
-	roles, sound := r.roles(&step, raw[r.kind.RolesField])
+	r.at = append(r.at, step{key: "runPolicy", within: raw, shape: s})
+	job := &schema.Job{Head: head, Policy: r.policy(raw["runPolicy"])}
+	r.leave()
+	r.at = append(r.at, step{key: r.kind.RolesField, within: raw, shape: s})
+	roles, known := r.roles(raw[r.kind.RolesField])
+	r.leave()
 	r.name(head.Meta.Name, roles)
-	if !sound || !decoded || head.Meta.Name == "" {
+	if !sound || !known || head.Meta.Name == "" {
 		return nil
 	}
 	job.Roles = make([]schema.Role, len(roles))
+	var scratch []byte
 	for i := range roles {
 		if r.problems.count == 0 {
-			roles[i].Template = roles[i].template(r.kind)
+			scratch = roles[i].template(slices.Grow(scratch[:0], 4096), r.kind)
+			roles[i].Template = bytes.Clone(scratch)
 		}
 		job.Roles[i] = roles[i].Role
 	}
@@ -126,20 +117,11 @@ func (r *reader) spec(p *path, s *shape, raw map[string]any, head *schema.Head) 
 // the kind's own fields are what their author wrote.
 func (r *reader) lower(job *schema.Job, options any) {
 	for _, problem := range r.kind.Lower(job, options) {
-		r.problems.count++
-		if !r.problems.full() {
+		if !r.problems.skip() {
+			r.problems.count++
 			r.problems.told = append(r.problems.told, problem)
 		}
 	}
-}
-
-// list is all that was found, in order of path, and how much more there was.
-func (f *findings) list() []schema.Problem {
-	if f.count > len(f.told) {
-		f.told = append(f.told, schema.Problem{Code: schema.InvalidValue, Path: "spec",
-			Found: fmt.Sprintf("%d problems", f.count), Hint: fmt.Sprintf("the first %d are listed", len(f.told))})
-	}
-	return schema.SortProblems(f.told)
 }
 
 // broken is the answer if the converter itself fails: a defect of ours, told to the object's author because
@@ -148,8 +130,7 @@ func broken(kind *schema.Kind, raw map[string]any, cause any) *Result {
 	head := &schema.Head{Kind: kind}
 	func() {
 		defer func() { _ = recover() }()
-		r := &reader{kind: kind}
-		head = r.head(raw)
+		head = newReader(kind).head(raw)
 	}()
 	return &Result{Head: head, Rejection: &schema.Rejection{Head: head, Problems: []schema.Problem{{
 		Code: schema.InvalidValue, Path: "spec", Found: "an object on which the operator fails with " + schema.Quote(fmt.Sprint(cause)),

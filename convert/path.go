@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"slices"
 	"strconv"
 
 	"stoic/schema"
@@ -11,56 +12,63 @@ const (
 	keyLimit  = 60  // bytes of one untrusted key in it
 )
 
-// path is a place in an object: a chain of steps from the root. The steps live on the stack of the walk and
-// nothing is rendered until there is something to tell, so a sound object costs no path at all.
-type path struct {
-	parent *path
+// path is a place in an object, step by step from the root. There is one per walk, which grows and shrinks as
+// the walk goes on, and it is rendered only where there is something to tell.
+type path []step
+
+type step struct {
 	key    string         // a field or a map key, unless at is set
 	index  int            // an index into a list
 	at     bool           // index counts, not key
-	within map[string]any // the raw object that holds key
+	within map[string]any // the raw object that holds key, if that has a shape
 	shape  *shape         // the shape of that object
 }
 
-// root is the path that begins with one field of the object.
-func root(key string) path { return path{key: key} }
-
-func (p *path) field(key string) path { return path{parent: p, key: key} }
-func (p *path) item(index int) path   { return path{parent: p, index: index, at: true} }
-
 // String spells the path as kubectl does: spec.tfReplicaSpecs.Worker.template.spec.containers[0].args[1],
 // and limits["nvidia.com/gpu"] where a key is no plain word.
-func (p *path) String() string {
-	var steps []*path
-	for s := p; s != nil; s = s.parent {
-		steps = append(steps, s)
-	}
-	var text []byte
-	for i := len(steps) - 1; i >= 0 && len(text) <= pathLimit; i-- {
-		switch s := steps[i]; {
+func (p path) String() string {
+	var b []byte
+	for _, s := range p {
+		switch {
+		case len(b) > pathLimit:
+			return schema.Cut(string(b), pathLimit)
 		case s.at:
-			text = strconv.AppendInt(append(text, '['), int64(s.index), 10)
-			text = append(text, ']')
+			b = append(strconv.AppendInt(append(b, '['), int64(s.index), 10), ']')
 		case !plainKey(s.key):
-			text = append(append(append(text, '['), schema.Quote(s.key)...), ']')
+			b = append(append(append(b, '['), schema.Quote(s.key)...), ']')
 		default:
-			if len(text) > 0 {
-				text = append(text, '.')
+			if len(b) > 0 {
+				b = append(b, '.')
 			}
-			text = append(text, s.key...)
+			b = append(b, s.key...)
 		}
 	}
-	return schema.Cut(string(text), pathLimit)
+	return schema.Cut(string(b), pathLimit)
+}
+
+// beside is the path of another field of the same object, and what that field leads to.
+func (p path) beside(keys ...string) string {
+	sibling := slices.Clone(p[:len(p)-1])
+	for _, key := range keys {
+		sibling = append(sibling, step{key: key})
+	}
+	return sibling.String()
 }
 
 // has says whether the path passes through a field of that name.
-func (p *path) has(key string) bool {
-	for s := p; s != nil; s = s.parent {
-		if !s.at && s.key == key {
-			return true
+func (p path) has(key string) bool {
+	return slices.ContainsFunc(p, func(s step) bool { return !s.at && s.key == key })
+}
+
+// kept says whether what is there goes into the template as it is.
+func (p path) kept() bool {
+	return slices.ContainsFunc(p, func(s step) bool {
+		if s.shape == nil {
+			return false
 		}
-	}
-	return false
+		f := s.shape.fields[s.key]
+		return f != nil && f.kept
+	})
 }
 
 // plainKey: letters, digits, - and _, not starting with a digit or a dash, of sensible length.
@@ -77,17 +85,4 @@ func plainKey(key string) bool {
 		}
 	}
 	return true
-}
-
-// kept says whether what is at p goes into the template as it is.
-func (p *path) kept() bool {
-	for s := p; s != nil; s = s.parent {
-		if s.shape == nil {
-			continue
-		}
-		if f := s.shape.fields[s.key]; f != nil && f.kept {
-			return true
-		}
-	}
-	return false
 }

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -22,59 +23,63 @@ type pod struct {
 
 // template checks a pod template beyond its types: what would keep every pod of it from being created. Values
 // of a wrong type have been told by the walk, so they are passed over here.
-func (r *reader) template(p *path, raw map[string]any, role *schema.Role) pod {
+func (r *reader) template(raw map[string]any, role *schema.Role) pod {
 	pod := pod{raw: raw, training: -1}
 	if meta, ok := raw["metadata"].(map[string]any); ok {
-		step := p.field("metadata")
-		r.labels(&step, meta)
-		r.annotations(&step, meta)
+		r.enter("metadata")
+		r.labels(meta)
+		r.annotations(meta)
+		r.leave()
 	}
-	step := p.field("spec")
-	spec, ok := raw["spec"].(map[string]any)
-	if !ok {
-		if raw["spec"] == nil {
-			hint := ""
-			if raw["containers"] != nil {
-				hint = "`containers` belongs in `spec`"
-			}
-			r.problem(&step, schema.MissingField, "", "be set", hint)
+	r.enter("spec")
+	defer r.leave()
+	switch spec := raw["spec"].(type) {
+	case map[string]any:
+		r.pod(spec, &pod, role)
+	case nil:
+		hint := ""
+		if raw["containers"] != nil {
+			hint = "`containers` belongs in `spec`"
 		}
-		return pod
-	}
-	if policy, _ := spec["restartPolicy"].(string); policy != "" && policy != role.Restart.Pod() {
-		ignored := step.field("restartPolicy")
-		r.warning(&ignored, schema.MisplacedField, schema.Quote(policy), "", "it is ignored, the replica's `restartPolicy` decides")
-	}
-	r.volumes(&step, spec)
-
-	taken := map[string]bool{}
-	containers := step.field("containers")
-	if list, ok := spec["containers"].([]any); ok {
-		pod.training = r.trainer(&containers, list)
-		for i, item := range list {
-			c, _ := item.(map[string]any)
-			at := containers.item(i)
-			ports := r.container(&at, c, taken)
-			if i == pod.training {
-				role.Ports, role.Port, pod.defaultPort = r.withDefault(ports)
-			}
-		}
-	} else if spec["containers"] == nil {
-		r.problem(&containers, schema.MissingField, "", "be set", "")
-	}
-	inits := step.field("initContainers")
-	list, _ := spec["initContainers"].([]any)
-	for i, item := range list {
-		c, _ := item.(map[string]any)
-		at := inits.item(i)
-		r.container(&at, c, taken)
+		r.problem(schema.MissingField, "", "be set", hint)
 	}
 	return pod
 }
 
+func (r *reader) pod(spec map[string]any, pod *pod, role *schema.Role) {
+	if policy, _ := spec["restartPolicy"].(string); policy != "" && policy != role.Restart.Pod() {
+		r.enter("restartPolicy")
+		r.warning(schema.MisplacedField, schema.Quote(policy), "", "it is ignored, the replica's `restartPolicy` decides")
+		r.leave()
+	}
+	r.volumes(spec)
+
+	if spec["containers"] == nil {
+		r.problemIn("containers", schema.MissingField, "", "be set", "")
+	}
+	taken := map[string]bool{}
+	if list, ok := spec["containers"].([]any); ok {
+		r.enter("containers")
+		pod.training = r.trainer(list)
+		for i, item := range list {
+			ports := r.container(i, item, taken)
+			if i == pod.training {
+				role.Ports, role.Port, pod.defaultPort = r.withDefault(ports)
+			}
+		}
+		r.leave()
+	}
+	inits, _ := spec["initContainers"].([]any)
+	r.enter("initContainers")
+	for i, item := range inits {
+		r.container(i, item, taken)
+	}
+	r.leave()
+}
+
 // trainer finds the first container of the kind's name, or tells how it may have been meant. It says nothing
 // if a name is missing or malformed: that one may be it.
-func (r *reader) trainer(p *path, list []any) int {
+func (r *reader) trainer(list []any) int {
 	names := make([]string, len(list))
 	readable := true
 	for i, item := range list {
@@ -93,7 +98,7 @@ func (r *reader) trainer(p *path, list []any) int {
 		found, want = quotedNames(names), `include one named "`+r.kind.Container+`"`
 		hint = r.rename(names)
 	}
-	r.problem(p, schema.MissingContainer, found, want, hint)
+	r.problem(schema.MissingContainer, found, want, hint)
 	return -1
 }
 
@@ -112,8 +117,7 @@ func (r *reader) rename(names []string) string {
 	if near != 1 {
 		return ""
 	}
-	p := path{parent: &path{key: "containers"}, index: at, at: true}
-	return "rename " + p.String()
+	return fmt.Sprintf("rename containers[%d]", at)
 }
 
 // quotedNames: container "a", or containers "a", "b" and 3 more.
@@ -128,85 +132,87 @@ func quotedNames(names []string) string {
 	}
 	text := "containers " + strings.Join(quoted, ", ")
 	if more := len(names) - most; more > 0 {
-		text += " and " + whole(int64(more)).String() + " more"
+		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
 }
 
 // volumes have names by which containers mount them.
-func (r *reader) volumes(p *path, spec map[string]any) {
+func (r *reader) volumes(spec map[string]any) {
 	list, _ := spec["volumes"].([]any)
 	if len(list) == 0 {
 		return
 	}
-	volumes := p.field("volumes")
+	r.enter("volumes")
 	taken := make(map[string]bool, len(list))
 	for i, item := range list {
 		if v, ok := item.(map[string]any); ok {
-			at := volumes.item(i)
-			r.ownName(&at, v, taken, "the volumes of the pod")
+			r.enterItem(i)
+			r.ownName(v, taken, "the volumes of the pod")
+			r.leave()
 		}
 	}
+	r.leave()
 }
 
 // ownName checks a name that is a DNS label and unlike those taken before.
-func (r *reader) ownName(p *path, fields map[string]any, taken map[string]bool, among string) {
-	name, ok := r.required(p, fields, "name")
+func (r *reader) ownName(fields map[string]any, taken map[string]bool, among string) {
+	name, ok := r.required(fields, "name")
 	if !ok {
 		return
 	}
-	step := p.field("name")
 	switch {
 	case len(validation.IsDNS1123Label(name)) > 0:
-		r.problem(&step, schema.InvalidName, schema.Quote(name), wantLabel, "")
+		r.problemIn("name", schema.InvalidName, schema.Quote(name), wantLabel, "")
 	case taken[name]:
-		r.problem(&step, schema.DuplicateName, schema.Quote(name)+" again", "be unique among "+among, "")
+		r.problemIn("name", schema.DuplicateName, schema.Quote(name)+" again", "be unique among "+among, "")
 	}
 	taken[name] = true
 }
 
 // required reads a text that must be there and not empty. One of a wrong type has been told.
-func (r *reader) required(p *path, fields map[string]any, key string) (string, bool) {
+func (r *reader) required(fields map[string]any, key string) (string, bool) {
 	v, ok := fields[key].(string)
 	if v == "" && (ok || fields[key] == nil) {
-		step := p.field(key)
-		r.problem(&step, schema.MissingField, "", "be set", "")
+		r.problemIn(key, schema.MissingField, "", "be set", "")
 	}
 	return v, v != ""
 }
 
-func (r *reader) labels(p *path, meta map[string]any) {
+func (r *reader) labels(meta map[string]any) {
 	labels, _ := meta["labels"].(map[string]any)
-	step := p.field("labels")
-	for key, raw := range r.entries(labels) {
-		at := step.field(key)
-		r.metaKey(&at, key)
-		if v, ok := raw.(string); ok && len(validation.IsValidLabelValue(v)) > 0 {
-			r.problem(&at, schema.InvalidValue, schema.Quote(v),
+	r.enter("labels")
+	for _, key := range r.keys.take(labels) {
+		r.metaKey(key, key)
+		if v, ok := labels[key].(string); ok && len(validation.IsValidLabelValue(v)) > 0 {
+			r.problemIn(key, schema.InvalidValue, schema.Quote(v),
 				`be at most 63 letters, digits, "-", "_" and ".", and start and end with a letter or digit`, "")
 		}
 	}
+	r.keys.release(labels)
+	r.leave()
 }
 
-func (r *reader) annotations(p *path, meta map[string]any) {
+func (r *reader) annotations(meta map[string]any) {
 	annotations, _ := meta["annotations"].(map[string]any)
-	step := p.field("annotations")
+	r.enter("annotations")
 	size := 0
-	for key, raw := range r.entries(annotations) {
-		at := step.field(key)
-		r.metaKey(&at, strings.ToLower(key))
-		v, _ := raw.(string)
+	for _, key := range r.keys.take(annotations) {
+		r.metaKey(key, strings.ToLower(key))
+		v, _ := annotations[key].(string)
 		size += len(key) + len(v)
 	}
+	r.keys.release(annotations)
 	if size > annotationLimit {
-		r.problem(&step, schema.TooLarge, whole(int64(size)).String()+" bytes", "be at most 262144 bytes in all", "")
+		r.problem(schema.TooLarge, fmt.Sprintf("%d bytes", size), fmt.Sprintf("be at most %d bytes in all", annotationLimit), "")
 	}
+	r.leave()
 }
 
-// metaKey checks the key of a label or annotation.
-func (r *reader) metaKey(p *path, key string) {
-	if len(validation.IsQualifiedName(key)) > 0 {
-		r.problem(p, schema.InvalidName, "key "+schema.Quote(key),
+// metaKey checks the key of a label or annotation, in the form in which the API server looks at it.
+func (r *reader) metaKey(key, form string) {
+	if len(validation.IsQualifiedName(form)) > 0 {
+		r.problemIn(key, schema.InvalidName, "key "+schema.Quote(key),
 			`be named with at most 63 letters, digits, "-", "_" and ".", with or without a domain and "/" in front`, "")
 	}
 }

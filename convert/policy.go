@@ -1,46 +1,49 @@
 package convert
 
 import (
+	"reflect"
 	"slices"
 	"strconv"
 
 	"stoic/schema"
 )
 
-// policy checks what the types of a run policy do not say, and brings it to normal form.
-func (r *reader) policy(p *path, spec *schema.RunPolicySpec, raw map[string]any) schema.RunPolicy {
+// policy brings the run policy to normal form, and checks what its types do not say.
+func (r *reader) policy(raw any) schema.RunPolicy {
+	var spec schema.RunPolicySpec
+	r.walk(shapeOf(reflect.TypeFor[schema.RunPolicySpec]()), raw, reflect.ValueOf(&spec).Elem())
+	fields, _ := raw.(map[string]any)
 	policy := schema.RunPolicy{
 		CleanPods: schema.CleanNone,
-		TTL:       limit(r, p, "ttlSecondsAfterFinished", spec.TTLSecondsAfterFinished),
-		Deadline:  limit(r, p, "activeDeadlineSeconds", spec.ActiveDeadlineSeconds),
-		Backoff:   limit(r, p, "backoffLimit", spec.BackoffLimit),
+		TTL:       limit(r, "ttlSecondsAfterFinished", spec.TTLSecondsAfterFinished),
+		Deadline:  limit(r, "activeDeadlineSeconds", spec.ActiveDeadlineSeconds),
+		Backoff:   limit(r, "backoffLimit", spec.BackoffLimit),
 		Suspend:   spec.Suspend != nil && *spec.Suspend,
 	}
 	if clean := spec.CleanPodPolicy; clean != nil && *clean != "" {
 		policy.CleanPods = schema.CleanPodPolicy(*clean)
 		if words := schema.CleanPodPolicies(); !slices.Contains(words, *clean) {
-			step := p.field("cleanPodPolicy")
-			r.choice(&step, *clean, words)
+			r.choice("cleanPodPolicy", *clean, words)
 		}
 	}
 	if manager := spec.ManagedBy; manager != nil && *manager != schema.ManagedByUs {
 		policy.ManagedBy = *manager
 		if *manager != schema.ManagedByMultiKueue {
-			step := p.field("managedBy")
-			r.problem(&step, schema.InvalidValue, schema.Quote(*manager),
+			r.problemIn("managedBy", schema.InvalidValue, schema.Quote(*manager),
 				oneOf([]string{schema.ManagedByUs, schema.ManagedByMultiKueue}), "leave it out for this operator")
 		}
 	}
 	if gang := spec.SchedulingPolicy; gang != nil {
-		step := p.field("schedulingPolicy")
-		fields, _ := raw["schedulingPolicy"].(map[string]any)
+		r.enter("schedulingPolicy")
+		fields, _ := fields["schedulingPolicy"].(map[string]any)
 		policy.Scheduling = schema.Scheduling{
-			MinAvailable:   limit(r, &step, "minAvailable", gang.MinAvailable),
+			MinAvailable:   limit(r, "minAvailable", gang.MinAvailable),
 			Queue:          gang.Queue,
 			PriorityClass:  gang.PriorityClass,
-			TimeoutSeconds: limit(r, &step, "scheduleTimeoutSeconds", gang.ScheduleTimeoutSeconds),
+			TimeoutSeconds: limit(r, "scheduleTimeoutSeconds", gang.ScheduleTimeoutSeconds),
 			MinResources:   minResources(fields),
 		}
+		r.leave()
 	}
 	return policy
 }
@@ -59,13 +62,12 @@ func minResources(fields map[string]any) map[string]string {
 }
 
 // limit is an optional number of at least 0.
-func limit[N int32 | int64](r *reader, p *path, key string, value *N) schema.Limit {
+func limit[N int32 | int64](r *reader, key string, value *N) schema.Limit {
 	if value == nil {
 		return schema.Limit{}
 	}
 	if *value < 0 {
-		step := p.field(key)
-		r.problem(&step, schema.OutOfRange, "number "+strconv.FormatInt(int64(*value), 10), "be greater than or equal to 0", "")
+		r.problemIn(key, schema.OutOfRange, "number "+strconv.FormatInt(int64(*value), 10), "be greater than or equal to 0", "")
 	}
 	return schema.Limit{Set: true, Value: int64(*value)}
 }

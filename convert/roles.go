@@ -19,30 +19,31 @@ type draft struct {
 
 // roles checks the field that maps role names to replica specs. Sound says that the result holds what its
 // author named, in the order of the kind: who and how many, whatever is wrong with the templates.
-func (r *reader) roles(p *path, raw any) (roles []draft, sound bool) {
+func (r *reader) roles(raw any) (roles []draft, sound bool) {
 	fields, ok := raw.(map[string]any)
 	switch {
 	case raw == nil:
-		r.problem(p, schema.MissingField, "", "be set", "")
+		r.problem(schema.MissingField, "", "be set", "")
 		return nil, false
 	case !ok:
-		r.problem(p, schema.TypeMismatch, found(raw), r.wantRoles(), "")
+		r.problem(schema.TypeMismatch, found(raw), r.wantRoles(), "")
 		return nil, false
 	case len(fields) == 0:
-		r.problem(p, schema.MissingField, "an empty object", r.wantRoles(), "")
+		r.problem(schema.MissingField, "an empty object", r.wantRoles(), "")
 		return nil, false
 	}
-	chosen, sound := r.choose(p, fields)
+	chosen, sound := r.choose(fields)
 	for i, key := range chosen {
 		if key == "" {
 			continue
 		}
-		step := path{parent: p, key: key}
-		role := r.role(&step, r.kind.Roles[i], fields[key])
+		r.enter(key)
+		role := r.role(r.kind.Roles[i], fields[key])
+		r.leave()
 		sound = sound && role.sound
 		roles = append(roles, role)
 	}
-	return roles, sound && r.total(p, roles)
+	return roles, sound && r.total(roles)
 }
 
 func (r *reader) wantRoles() string {
@@ -50,15 +51,14 @@ func (r *reader) wantRoles() string {
 }
 
 // choose finds the author's key for each role of the kind; other spellings than the exact one will do.
-func (r *reader) choose(p *path, fields map[string]any) (chosen []string, sound bool) {
+func (r *reader) choose(fields map[string]any) (chosen []string, sound bool) {
 	sound = true
 	chosen = make([]string, len(r.kind.Roles))
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
-		step := path{parent: p, key: key}
 		role := r.kind.Role(key)
 		if role == nil {
 			sound = false
-			r.unknownRole(&step)
+			r.unknownRole(key)
 			continue
 		}
 		at := slices.IndexFunc(r.kind.Roles, func(k schema.RoleKind) bool { return k.Name == role.Name })
@@ -68,17 +68,16 @@ func (r *reader) choose(p *path, fields map[string]any) (chosen []string, sound 
 		}
 		sound = false
 		if key == role.Name {
-			step.key, chosen[at] = chosen[at], key
+			key, chosen[at] = chosen[at], key
 		}
-		r.problem(&step, schema.DuplicateName, schema.Quote(step.key)+" beside "+schema.Quote(chosen[at]),
+		r.problemIn(key, schema.DuplicateName, schema.Quote(key)+" beside "+schema.Quote(chosen[at]),
 			"name each replica type once", "merge the two")
 	}
 	return chosen, sound
 }
 
-func (r *reader) unknownRole(p *path) {
-	if r.problems.full() {
-		r.problems.count++
+func (r *reader) unknownRole(key string) {
+	if r.problems.skip() {
 		return
 	}
 	names := make([]string, len(r.kind.Roles))
@@ -86,29 +85,30 @@ func (r *reader) unknownRole(p *path) {
 		names[i] = r.kind.Roles[i].Name
 	}
 	hint := ""
-	if meant, ok := nearest(p.key, names); ok {
+	if meant, ok := nearest(key, names); ok {
 		hint = "did you mean `" + meant + "`?"
 	}
-	r.problem(p, schema.UnknownReplicaType, "replica type "+schema.Quote(p.key), oneOf(names), hint)
+	r.problemIn(key, schema.UnknownReplicaType, "replica type "+schema.Quote(key), oneOf(names), hint)
 }
 
 // role checks one replica spec.
-func (r *reader) role(p *path, kind schema.RoleKind, raw any) draft {
+func (r *reader) role(kind schema.RoleKind, raw any) draft {
 	role := draft{Role: schema.Role{RoleKind: kind, Replicas: int(kind.Replicas), Restart: r.kind.Restart, Port: r.kind.Port.Number}}
 	s := shapeOf(reflect.TypeFor[schema.ReplicaSpec]())
 	fields, ok := raw.(map[string]any)
 	if !ok {
-		r.mismatch(p, s, raw)
+		r.mismatch(object, raw)
 		return role
 	}
 	var spec schema.ReplicaSpec
-	r.walk(p, s, raw, reflect.ValueOf(&spec).Elem())
+	r.walk(s, raw, reflect.ValueOf(&spec).Elem())
 
 	role.sound = true
 	switch n := spec.Replicas; {
 	case n != nil:
-		step := p.field("replicas")
-		_, role.sound = r.integer(&step, whole(int64(*n)), 0, schema.MaxReplicas)
+		r.enter("replicas")
+		_, role.sound = r.integer(whole(int64(*n)), 0, schema.MaxReplicas)
+		r.leave()
 		role.Replicas = int(*n)
 	case fields["replicas"] != nil:
 		role.sound = false // told by the walk
@@ -116,25 +116,25 @@ func (r *reader) role(p *path, kind schema.RoleKind, raw any) draft {
 	if policy := spec.RestartPolicy; policy != "" {
 		role.Restart = schema.RestartPolicy(policy)
 		if words := schema.RestartPolicies(); !slices.Contains(words, policy) {
-			step := p.field("restartPolicy")
-			r.choice(&step, policy, words)
+			r.choice("restartPolicy", policy, words)
 		}
 	}
-	step := path{parent: p, key: "template", within: fields, shape: s}
+	r.enter("template")
+	defer r.leave()
 	if fields["template"] == nil {
 		hint := ""
 		if _, ok := fields["spec"].(map[string]any); ok {
 			hint = "`spec` belongs in `template`"
 		}
-		r.problem(&step, schema.MissingField, "", "be set", hint)
+		r.problem(schema.MissingField, "", "be set", hint)
 	} else if template, ok := fields["template"].(map[string]any); ok {
-		role.pod = r.template(&step, template, &role.Role)
+		role.pod = r.template(template, &role.Role)
 	}
 	return role
 }
 
 // total checks the number of replicas of all roles together, each of which is in range.
-func (r *reader) total(p *path, roles []draft) bool {
+func (r *reader) total(roles []draft) bool {
 	sum := 0
 	for i := range roles {
 		if !roles[i].sound {
@@ -144,9 +144,9 @@ func (r *reader) total(p *path, roles []draft) bool {
 	}
 	switch {
 	case sum == 0 && len(roles) > 0:
-		r.problem(p, schema.ReplicaCount, "0 replicas", "have at least one replica", "")
+		r.problem(schema.ReplicaCount, "0 replicas", "have at least one replica", "")
 	case sum > schema.MaxReplicas:
-		r.problem(p, schema.ReplicaCount, fmt.Sprintf("%d replicas", sum), fmt.Sprintf("have at most %d replicas in all", schema.MaxReplicas), "")
+		r.problem(schema.ReplicaCount, fmt.Sprintf("%d replicas", sum), fmt.Sprintf("have at most %d replicas in all", schema.MaxReplicas), "")
 	default:
 		return true
 	}

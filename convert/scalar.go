@@ -19,7 +19,7 @@ import (
 const wantQuantity = `be a quantity such as "64Gi" or "64G"`
 
 // scalar walks a value that is neither object nor list.
-func (r *reader) scalar(p *path, s *shape, raw any, target reflect.Value) {
+func (r *reader) scalar(s *shape, raw any, target reflect.Value) {
 	switch s.form {
 	case text:
 		if v, ok := raw.(string); ok {
@@ -37,38 +37,38 @@ func (r *reader) scalar(p *path, s *shape, raw any, target reflect.Value) {
 		}
 	case integer, float:
 		if n, ok := numberOf(raw); ok {
-			r.number(p, s, n, target)
+			r.number(s, n, target)
 			return
 		}
 	case quantity:
 		if written, ok := written(raw); ok {
-			r.quantity(p, written, target)
+			r.quantity(written, target)
 			return
 		}
 	case intOrString:
-		if r.intOrString(p, raw, target) {
+		if r.intOrString(raw, target) {
 			return
 		}
 	default:
 		if v, ok := raw.(string); ok {
-			r.encoded(p, s, v, target)
+			r.encoded(s, v, target)
 			return
 		}
 	}
-	r.mismatch(p, s, raw)
+	r.mismatch(s.form, raw)
 }
 
-func (r *reader) number(p *path, s *shape, n number, target reflect.Value) {
+func (r *reader) number(s *shape, n number, target reflect.Value) {
 	if s.form == float {
 		switch {
 		case !n.finite():
-			r.problem(p, schema.InvalidValue, found(n), "be a finite number", "")
+			r.problem(schema.InvalidValue, found(n), "be a finite number", "")
 		case target.IsValid():
 			target.SetFloat(n.f)
 		}
 		return
 	}
-	v, ok := r.integer(p, n, s.min, s.max)
+	v, ok := r.integer(n, s.min, s.max)
 	switch {
 	case !ok || !target.IsValid():
 	case target.CanInt():
@@ -79,15 +79,15 @@ func (r *reader) number(p *path, s *shape, n number, target reflect.Value) {
 }
 
 // integer checks that n is one, between least and most.
-func (r *reader) integer(p *path, n number, least, most int64) (int64, bool) {
+func (r *reader) integer(n number, least, most int64) (int64, bool) {
 	v, ok := n.integer()
 	switch {
 	case !n.integral():
-		r.problem(p, schema.TypeMismatch, found(n), "be an integer", "")
+		r.problem(schema.TypeMismatch, found(n), "be an integer", "")
 	case ok && v < least, !ok && n.f < 0:
-		r.problem(p, schema.OutOfRange, found(n), "be greater than or equal to "+strconv.FormatInt(least, 10), "")
+		r.problem(schema.OutOfRange, found(n), "be greater than or equal to "+strconv.FormatInt(least, 10), "")
 	case ok && v > most, !ok:
-		r.problem(p, schema.OutOfRange, found(n), "be less than or equal to "+strconv.FormatInt(most, 10), "")
+		r.problem(schema.OutOfRange, found(n), "be less than or equal to "+strconv.FormatInt(most, 10), "")
 	default:
 		return v, true
 	}
@@ -103,11 +103,11 @@ func written(raw any) (string, bool) {
 	return n.String(), ok && n.finite()
 }
 
-func (r *reader) quantity(p *path, written string, target reflect.Value) {
+func (r *reader) quantity(written string, target reflect.Value) {
 	value, ok := parseQuantity(written)
 	switch {
 	case !ok:
-		r.problem(p, schema.InvalidValue, schema.Quote(written), wantQuantity, quantityHint(written))
+		r.problem(schema.InvalidValue, schema.Quote(written), wantQuantity, quantityHint(written))
 	case target.IsValid():
 		target.Set(reflect.ValueOf(value))
 	}
@@ -153,7 +153,7 @@ func quantityHint(written string) string {
 }
 
 // intOrString reports whether raw is of either kind; a number out of range is, and is told.
-func (r *reader) intOrString(p *path, raw any, target reflect.Value) bool {
+func (r *reader) intOrString(raw any, target reflect.Value) bool {
 	value := intstr.IntOrString{}
 	if v, ok := raw.(string); ok {
 		value = intstr.FromString(v)
@@ -162,7 +162,7 @@ func (r *reader) intOrString(p *path, raw any, target reflect.Value) bool {
 		if !ok {
 			return false
 		}
-		v, ok := r.integer(p, n, math.MinInt32, math.MaxInt32)
+		v, ok := r.integer(n, math.MinInt32, math.MaxInt32)
 		if !ok {
 			return true
 		}
@@ -175,7 +175,7 @@ func (r *reader) intOrString(p *path, raw any, target reflect.Value) bool {
 }
 
 // encoded walks what JSON can only write as a string.
-func (r *reader) encoded(p *path, s *shape, raw string, target reflect.Value) {
+func (r *reader) encoded(s *shape, raw string, target reflect.Value) {
 	var value any
 	var err error
 	want := ""
@@ -199,7 +199,7 @@ func (r *reader) encoded(p *path, s *shape, raw string, target reflect.Value) {
 	}
 	switch {
 	case err != nil:
-		r.problem(p, schema.InvalidValue, r.found(p, raw), want, "")
+		r.problem(schema.InvalidValue, r.found(raw), want, "")
 	case target.IsValid():
 		target.Set(reflect.ValueOf(value).Convert(target.Type()))
 	}

@@ -9,49 +9,45 @@ import (
 )
 
 // unknown reports a field that its object does not have: where it belongs, or else which one was meant.
-func (r *reader) unknown(p *path, s *shape) {
-	if r.warnings.full() {
-		r.warnings.count++
+func (r *reader) unknown(s *shape, key string) {
+	if r.warnings.skip() {
 		return
 	}
-	if place := r.place(p, s); place != "" {
-		r.warning(p, schema.MisplacedField, "", "", "`"+p.key+"` belongs in `"+place+"`")
+	if place := r.place(s, key); place != "" {
+		r.warning(schema.MisplacedField, "", "", "`"+key+"` belongs in `"+place+"`")
 		return
 	}
 	hint := ""
-	if meant, ok := nearest(p.key, s.names); ok {
+	if meant, ok := nearest(key, s.names); ok {
 		hint = "did you mean `" + meant + "`?"
-	} else if s.fields[r.kind.RolesField] != nil && rolesOfAnotherKind(p.key) {
+	} else if s.fields[r.kind.RolesField] != nil && rolesOfAnotherKind(key) {
 		hint = "a " + r.kind.Name + " has `" + r.kind.RolesField + "`"
 	}
-	r.warning(p, schema.UnknownField, "", "", hint)
+	r.warning(schema.UnknownField, "", "", hint)
 }
 
-// place is where a field belongs that does not belong at p, if it is exactly one level away.
-func (r *reader) place(p *path, s *shape) string {
-	found, places := "", 0
+// place is where a field belongs that does not belong where the walk is, if that is exactly one level away.
+func (r *reader) place(s *shape, key string) string {
+	below, places := "", 0
 	for _, name := range s.names {
-		if f := s.fields[name]; f.shape.form == object && f.shape.fields[p.key] != nil {
-			inner := path{parent: p.parent, key: name}
-			found = inner.String()
+		if f := s.fields[name]; f.shape.form == object && f.shape.fields[key] != nil {
+			below = name
 			places++
 		}
 	}
-	if places == 1 {
-		return found
+	switch {
+	case places == 1:
+		return r.at.beside(below)
+	case s.fields[r.kind.RolesField] != nil && r.kind.Role(key) != nil:
+		return r.at.beside(r.kind.RolesField)
 	}
-	if s.fields[r.kind.RolesField] != nil && r.kind.Role(p.key) != nil {
-		inner := path{parent: p.parent, key: r.kind.RolesField}
-		return inner.String()
-	}
-	for above := p.parent; above != nil; above = above.parent {
-		if above.shape == nil {
-			continue
+	for i := len(r.at) - 2; i > 0; i-- {
+		if above := r.at[i].shape; above != nil {
+			if above.fields[key] != nil {
+				return r.at[:i].String()
+			}
+			break
 		}
-		if above.shape.fields[p.key] != nil && above.parent != nil {
-			return above.parent.String()
-		}
-		break
 	}
 	return ""
 }
@@ -93,11 +89,11 @@ func oneOf(words []string) string {
 	return "be one of " + strings.Join(quoted, ", ")
 }
 
-// choice reports a word that is not one of those that may stand at p.
-func (r *reader) choice(p *path, word string, words []string) {
+// choice reports a word in a field that is not one of those that may stand there.
+func (r *reader) choice(field, word string, words []string) {
 	hint := ""
 	if meant, ok := nearest(word, words); ok {
 		hint = `did you mean "` + meant + `"?`
 	}
-	r.problem(p, schema.InvalidValue, schema.Quote(word), oneOf(words), hint)
+	r.problemIn(field, schema.InvalidValue, schema.Quote(word), oneOf(words), hint)
 }
