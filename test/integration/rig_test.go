@@ -74,6 +74,8 @@ type rig struct {
 	typed   kubernetes.Interface
 	// keepsGeneration: the shape keeps status.observedGeneration.
 	keepsGeneration bool
+	// structural: the shape says what a spec is; the API server takes nulls away that it does not allow.
+	structural bool
 }
 
 // newRig starts a control plane with the open CRD, lets before store what no schema would let in, and then brings

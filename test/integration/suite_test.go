@@ -37,7 +37,7 @@ func suite(t *testing.T, shape string, keepsGeneration bool) {
 		r.storeNonsense(t, "repaired")
 		r.storeNonsense(t, "deleted")
 	})
-	r.keepsGeneration = keepsGeneration
+	r.keepsGeneration, r.structural = keepsGeneration, shape != ""
 	t.Run("scenarios", func(t *testing.T) {
 		for name, scenario := range map[string]func(*testing.T, *rig){
 			"happy path":                    happyPath,
@@ -226,6 +226,9 @@ func failingJob(t *testing.T, r *rig) {
 func checkRejected(t *testing.T, r *rig, ns string, m malformed) {
 	t.Helper()
 	want := "Stalled=True(InvalidSpec) Failed=True(InvalidSpec)"
+	if r.structural && m.pruned != "" {
+		m.path = m.pruned
+	}
 	await(t, ns+"/"+m.name+" to be rejected", func() (bool, string) {
 		got := describe(&r.head(t, ns, m.name).Status)
 		return got == want, got
