@@ -504,7 +504,9 @@ func foreignPod(t *testing.T, r *rig) {
 func suspendedAndResumed(t *testing.T, r *rig) {
 	ns := r.namespace(t, "suspended")
 	r.operator(t, ns)
-	spec := func(suspend bool) string { return fmt.Sprintf("\n  runPolicy: {suspend: %v}", suspend) + worker("", "") }
+	spec := func(suspend bool) string {
+		return fmt.Sprintf("\n  runPolicy: {suspend: %v}", suspend) + worker("", "")
+	}
 	r.apply(t, ns, manifest("job", spec(true)))
 	head := r.awaitState(t, ns, "job", schema.Suspended)
 	if head.Status.StartTime != nil || len(r.pods(t, ns, "job")) > 0 {
