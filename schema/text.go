@@ -44,7 +44,7 @@ func Clean(s string, limit int) string {
 
 // isBidi: characters that reorder what a terminal shows.
 func isBidi(r rune) bool {
-	return r == 0x200e || r == 0x200f || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069)
+	return r == 0x061c || r == 0x200e || r == 0x200f || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069)
 }
 
 // compactJSON is for values made of strings and maps of them, which cannot fail to encode. Unlike

@@ -1,0 +1,93 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestProblemString(t *testing.T) {
+	for want, p := range map[string]Problem{
+		`spec.a: found string "4", must be an integer; remove the quotes`: {TypeMismatch, "spec.a", `string "4"`, "be an integer", "remove the quotes"},
+		`spec.a: found string "4", must be an integer`:                    {TypeMismatch, "spec.a", `string "4"`, "be an integer", ""},
+		"spec.a: must be set": {MissingField, "spec.a", "", "be set", ""},
+		"spec.comand: unknown field; did you mean `command`?": {UnknownField, "spec.comand", "", "", "did you mean `command`?"},
+		"spec.x: unknown field here; `x` belongs in `spec.y`": {MisplacedField, "spec.x", "", "", "`x` belongs in `spec.y`"},
+		"spec.comand: unknown field":                          {UnknownField, "spec.comand", "", "", ""},
+		`found "x"; rename it`:                                {Conflict, "", `"x"`, "", "rename it"},
+		"must be smaller":                                     {TooLarge, "", "", "be smaller", ""},
+	} {
+		if got := p.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestSummarize(t *testing.T) {
+	one := Problem{Path: "spec.a", Want: "be set"}
+	long := Problem{Path: "spec.b", Want: "be " + strings.Repeat("z", 500)}
+	huge := Problem{Path: "spec.c", Want: "be " + strings.Repeat("z", 5000)}
+	for name, test := range map[string]struct {
+		problems []Problem
+		want     string
+	}{
+		"one":   {[]Problem{one}, "1 problem, no pods were created: [1] spec.a: must be set. Edit."},
+		"two":   {[]Problem{one, one}, "2 problems, no pods were created: [1] spec.a: must be set. [2] spec.a: must be set. Edit."},
+		"seven": {slices.Repeat([]Problem{one}, 7), "7 problems, no pods were created:" + " [1] spec.a: must be set. [2] spec.a: must be set. [3] spec.a: must be set. [4] spec.a: must be set. [5] spec.a: must be set. ... and 2 more; run `stoic validate`. Edit."},
+		"long":  {[]Problem{long, long, one}, "3 problems, no pods were created: [1] " + long.String() + ". ... and 2 more; run `stoic validate`. Edit."},
+		"huge":  {[]Problem{huge}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Summarize(test.problems, "no pods were created", "Edit.")
+			if diff := cmp.Diff(test.want, got); test.want != "" && diff != "" {
+				t.Error(diff)
+			}
+			if len(got) > MaxSummary {
+				t.Error(len(got), "bytes")
+			}
+		})
+	}
+}
+
+func TestSummarizeIsBounded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var problems []Problem
+		for range rapid.IntRange(1, 8).Draw(t, "n") {
+			problems = append(problems, Problem{Path: rapid.StringN(0, 300, 400).Draw(t, "path"), Want: rapid.StringN(0, 900, 1200).Draw(t, "want")})
+		}
+		got := Summarize(problems, rapid.SampledFrom([]string{"no pods were created", "update at generation 9223372036854775807 rejected, the job goes on as it was"}).Draw(t, "so"),
+			rapid.SampledFrom([]string{"", "Edit the job to retry."}).Draw(t, "advice"))
+		if len(got) > MaxSummary || !utf8.ValidString(got) {
+			t.Fatalf("%d bytes: %s", len(got), got)
+		}
+	})
+}
+
+func TestSortProblems(t *testing.T) {
+	a, b, c := Problem{Path: "a", Want: "x"}, Problem{Path: "a", Want: "y"}, Problem{Path: "b"}
+	got := SortProblems([]Problem{c, b, a, c, b})
+	if diff := cmp.Diff([]Problem{a, b, c}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCodes(t *testing.T) {
+	codes := Codes()
+	seen := map[Code]bool{}
+	for _, c := range codes {
+		if c == "" || seen[c] {
+			t.Errorf("code %q twice or empty", c)
+		}
+		seen[c] = true
+	}
+	for _, c := range []Code{TypeMismatch, UnknownField, MisplacedField, MissingField, InvalidValue, OutOfRange,
+		UnknownReplicaType, ReplicaCount, MissingContainer, DuplicateName, Conflict, Immutable, InvalidName, TooLarge} {
+		if !seen[c] {
+			t.Errorf("%s is not listed", c)
+		}
+	}
+}
