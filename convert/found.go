@@ -69,7 +69,7 @@ func (r *reader) kindHint(want form, raw any) string {
 			return "write false"
 		}
 	case list:
-		if isText || isNumber || isBool {
+		if isText {
 			return "put it into square brackets"
 		}
 	}

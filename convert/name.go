@@ -31,7 +31,7 @@ func (r *reader) name(name string, roles []draft) {
 		if longest == "" {
 			return schema.Quote(name)
 		}
-		return schema.Quote(name) + ", whose replica would be named " + schema.Quote(longest)
+		return schema.Quote(name) + `, whose replica would be named "` + schema.Clean(longest, 2*nameLimit) + `"`
 	}
 	if over := max(len(longest), len(name)) - nameLimit; over > 0 {
 		r.problemIn("name", schema.InvalidName, found(), "give replicas names of at most 63 characters", fmt.Sprintf("shorten it by %d", over))

@@ -15,11 +15,9 @@ func (r *reader) walk(s *shape, raw any, target reflect.Value) {
 	if raw == nil || s.form == ignored {
 		return
 	}
-	for target.IsValid() && target.Kind() == reflect.Pointer {
-		if target.IsNil() {
-			target.Set(reflect.New(target.Type().Elem()))
-		}
-		target = target.Elem()
+	if target.IsValid() && target.Kind() == reflect.Pointer {
+		r.pointer(s, raw, target)
+		return
 	}
 	switch s.form {
 	case object:
@@ -46,6 +44,17 @@ func (r *reader) walk(s *shape, raw any, target reflect.Value) {
 		return
 	}
 	r.mismatch(s.form, raw)
+}
+
+// pointer decodes into what target shall point to. It stays nil if a plain value is wrong, so that nobody takes
+// the zero for the author's; an object may be wrong in parts.
+func (r *reader) pointer(s *shape, raw any, target reflect.Value) {
+	before := r.problems.count
+	value := reflect.New(target.Type().Elem())
+	r.walk(s, raw, value.Elem())
+	if s.form == object || r.problems.count == before {
+		target.Set(value)
+	}
 }
 
 func (r *reader) object(s *shape, raw map[string]any, target reflect.Value) {
