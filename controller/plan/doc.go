@@ -6,5 +6,14 @@
 //
 //	head, job | rejection, pods, services, now  --Make-->  status, events, deletions, creations, recheck
 //
-// The decisions are an ordered list of small named rules; the first to speak decides.
+// The decisions are an ordered list of small named rules; the first to speak decides. Start at rules.
+//
+//	make        the rules, in order            begin, suspend, limit, lead,    one rule or two each
+//	draft       what the rules read and write  failure, finish, refuse
+//	conditions  the algebra of conditions      clean       what a finished job leaves behind
+//	tally       counts of replicas             children    strays and missing replicas
+//	compare     what is worth a write          workshop    what a pod and a service look like
+//	tell        events                         template    splicing raw JSON
+//
+// Stories of whole jobs, pass by pass, are in testdata; go test -update writes the plans again.
 package plan

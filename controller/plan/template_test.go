@@ -126,25 +126,3 @@ func emptyEnv(spec map[string]any) bool {
 	}
 	return false
 }
-
-func TestServicePorts(t *testing.T) {
-	for name, test := range map[string]struct {
-		ports []schema.Port
-		want  []servicePort
-	}{
-		"none":                               {nil, nil},
-		"one":                                {[]schema.Port{{Name: "tfjob-port", Number: 2222}}, []servicePort{{"tfjob-port", 2222}}},
-		"one without a name":                 {[]schema.Port{{Number: 80}}, []servicePort{{"", 80}}},
-		"in the author's order":              {[]schema.Port{{Name: "z", Number: 1}, {Name: "tfjob-port", Number: 2222}}, []servicePort{{"z", 1}, {"tfjob-port", 2222}}},
-		"a number once, the kind's own name": {[]schema.Port{{Name: "mine", Number: 2222}, {Name: "tfjob-port", Number: 2222}}, []servicePort{{"tfjob-port", 2222}}},
-		"a number once, else the first":      {[]schema.Port{{Name: "a", Number: 1}, {Name: "b", Number: 1}, {Name: "tfjob-port", Number: 2}}, []servicePort{{"a", 1}, {"tfjob-port", 2}}},
-		"a name for each of several":         {[]schema.Port{{Number: 80}, {Name: "tfjob-port", Number: 2222}}, []servicePort{{"port-80", 80}, {"tfjob-port", 2222}}},
-		"unless it is taken":                 {[]schema.Port{{Name: "port-80", Number: 81}, {Number: 80}, {Name: "tfjob-port", Number: 2222}}, []servicePort{{"port-80", 81}, {"tfjob-port", 2222}}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if diff := gocmp.Diff(test.want, servicePorts(test.ports, "tfjob-port")); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}

@@ -2,12 +2,10 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stoic/schema"
@@ -26,41 +24,6 @@ func goOn(d *draft) bool {
 		d.recheck(d.until(*d.status.StartTime, deadline))
 	}
 	return true
-}
-
-// restart deletes the failed pods that are to be replaced and returns whether the job is restarting: while a
-// failed pod is there, terminating or not, Running and Restarting do not take turns.
-func (d *draft) restart() bool {
-	terminating := false
-	var role *schema.Role
-	for i := range d.replicas {
-		r := &d.replicas[i]
-		if fateOf(r, d.Head.Kind.Container) == replaced {
-			d.deletePod(r.pod)
-			if role == nil {
-				role = r.role
-			}
-		}
-		terminating = terminating || r.pod != nil && r.pod.Deleting && r.pod.Phase == corev1.PodFailed
-	}
-	if role != nil {
-		d.drop(schema.Running)
-		d.set(schema.Restarting, metav1.ConditionTrue, d.Head.Kind.Reason(schema.ReasonRestarting),
-			fmt.Sprintf("job %s is restarting because %s replica(s) failed.", d.Head.Meta.Name, role.Name))
-		d.count(CountRestarted)
-	}
-	return role != nil || terminating && d.status.Is(schema.Restarting)
-}
-
-// active says whether the job runs: any replica of the lead does. A job without a lead runs if any replica does.
-func (d *draft) active() bool {
-	lead := d.Job.Lead.Role
-	for name, count := range d.status.ReplicaStatuses {
-		if (lead == "" || lead == name) && count.Active > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // stray is a child whose name has the form of a replica's, but not that of one the job asks for.

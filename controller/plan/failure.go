@@ -1,0 +1,91 @@
+package plan
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/schema"
+)
+
+// fate is what becomes of a replica whose pod has failed.
+type fate int
+
+const (
+	stays    fate = iota // nothing is to be done
+	replaced             // the pod is deleted and, when its name is free, created again
+	fatal                // the job fails
+)
+
+// fateOf a pod, see also schema.RestartPolicy. A pod that is being deleted has no fate: it is waited for. A
+// pod that ran when it was deleted, or vanished, has not failed; it is merely missing.
+//
+//	role's policy      exit code            fate       of an expendable role
+//	Always, OnFailure  any                  replaced   replaced
+//	Never              any                  fatal      stays
+//	ExitCode           up to 127            fatal      stays
+//	ExitCode           from 128 or unknown  replaced   replaced
+func fateOf(r *replica, container string) fate {
+	if r.pod == nil || r.pod.Deleting || r.pod.Phase != corev1.PodFailed {
+		return stays
+	}
+	switch r.role.Restart {
+	case schema.RestartAlways, schema.RestartOnFailure:
+		return replaced
+	case schema.RestartExitCode:
+		if code, known := r.pod.ExitCode(container); !known || code >= 128 {
+			return replaced
+		}
+	}
+	if r.role.Expendable {
+		return stays
+	}
+	return fatal
+}
+
+// failed: some replica failed for good. The first role in the kind's order is named.
+func failed(d *draft) bool {
+	var role *schema.Role
+	count := 0
+	for i := range d.replicas {
+		r := &d.replicas[i]
+		if (role == nil || role == r.role) && fateOf(r, d.Head.Kind.Container) == fatal {
+			role = r.role
+			count++
+		}
+	}
+	if role == nil {
+		return false
+	}
+	message := fmt.Sprintf("%s has failed because %d %s replica(s) failed.", d.subject(), count, role.Name)
+	if role.Restart == schema.RestartExitCode {
+		message = fmt.Sprintf("job %q is failing because %q replica(s) failed.", d.Head.Meta.Name, role.Name)
+	}
+	d.fail(message)
+	return true
+}
+
+// restart deletes the failed pods that are to be replaced and returns whether the job is restarting: while a
+// failed pod is there, terminating or not, Running and Restarting do not take turns.
+func (d *draft) restart() bool {
+	terminating := false
+	var role *schema.Role
+	for i := range d.replicas {
+		r := &d.replicas[i]
+		if fateOf(r, d.Head.Kind.Container) == replaced {
+			d.deletePod(r.pod)
+			if role == nil {
+				role = r.role
+			}
+		}
+		terminating = terminating || r.pod != nil && r.pod.Deleting && r.pod.Phase == corev1.PodFailed
+	}
+	if role != nil {
+		d.drop(schema.Running)
+		d.set(schema.Restarting, metav1.ConditionTrue, d.Head.Kind.Reason(schema.ReasonRestarting),
+			fmt.Sprintf("job %s is restarting because %s replica(s) failed.", d.Head.Meta.Name, role.Name))
+		d.count(CountRestarted)
+	}
+	return role != nil || terminating && d.status.Is(schema.Restarting)
+}

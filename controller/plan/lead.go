@@ -1,0 +1,52 @@
+package plan
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"stoic/schema"
+)
+
+// succeeded: see schema.Lead. No replicas, no success. A pod that is being deleted proves nothing: it may
+// have been told to stop and have stopped in good order.
+func succeeded(d *draft) bool {
+	lead := d.Job.Lead
+	wanted, done, active, first := 0, 0, 0, false
+	for _, r := range d.replicas {
+		if r.role.Name != lead.Role {
+			continue
+		}
+		wanted++
+		switch {
+		case r.pod == nil || r.pod.Deleting:
+		case r.pod.Phase == corev1.PodSucceeded:
+			done++
+			first = first || r.index == 0
+		case r.pod.Phase == corev1.PodRunning:
+			active++
+		}
+	}
+	yes := false
+	switch lead.Rule {
+	case schema.LeadAll:
+		yes = wanted > 0 && done == wanted
+	case schema.LeadFirst:
+		yes = first || wanted > 0 && done == wanted
+	case schema.LeadAny:
+		yes = done > 0 && active == 0
+	}
+	if yes {
+		d.conclude(schema.Succeeded, schema.ReasonSucceeded, d.subject()+" successfully completed.", CountSucceeded)
+	}
+	return yes
+}
+
+// active says whether the job runs: any replica of the lead does. A job without a lead runs if any replica does.
+func (d *draft) active() bool {
+	lead := d.Job.Lead.Role
+	for name, count := range d.status.ReplicaStatuses {
+		if (lead == "" || lead == name) && count.Active > 0 {
+			return true
+		}
+	}
+	return false
+}
