@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 )
@@ -83,11 +84,13 @@ func brief(value any) string {
 	case map[string]any:
 		return "an object"
 	case []any:
-		return "a list"
+		return fmt.Sprintf("a list of %d", len(value.([]any)))
 	}
-	text, err := json.Marshal(value)
-	if err != nil {
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false) // CEL rules have && in them
+	if err := encoder.Encode(value); err != nil {
 		return fmt.Sprint(value)
 	}
-	return string(text)
+	return strings.TrimSpace(text.String())
 }

@@ -1,0 +1,284 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"sigs.k8s.io/yaml"
+
+	"stoic/schema"
+)
+
+// The tests read the files as they stand in the repository: these are what clusters get. That they are
+// up to date is what -check is for. CEL rules are compiled in tools/crdtest, which may use what the
+// program may not.
+
+const (
+	crds     = "../../deploy/crd"
+	fixtures = "../../test/fixtures"
+)
+
+func read(t *testing.T, path string) (*crdv1.CustomResourceDefinition, []byte) {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	crd := new(crdv1.CustomResourceDefinition)
+	if err := yaml.UnmarshalStrict(raw, crd); err != nil {
+		t.Fatalf("parse %s: %v", path, err)
+	}
+	return crd, raw
+}
+
+// each runs a test for the installed CRD of every kind.
+func each(t *testing.T, test func(*testing.T, *schema.Kind, *crdv1.CustomResourceDefinition)) {
+	for _, kind := range schema.Kinds() {
+		t.Run(kind.Name, func(t *testing.T) {
+			crd, _ := read(t, filepath.Join(crds, kind.Plural+".yaml"))
+			test(t, kind, crd)
+		})
+	}
+}
+
+// kubectl apply copies the object as JSON into an annotation, and all annotations of an object together
+// hold 262144 bytes. The margin is for what a newer Kubernetes adds to the pod.
+func TestSize(t *testing.T) {
+	const limit = 200_000
+	for _, kind := range schema.Kinds() {
+		_, raw := read(t, filepath.Join(crds, kind.Plural+".yaml"))
+		asJSON, err := yaml.YAMLToJSON(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %d bytes of JSON", kind.Plural, len(asJSON))
+		if len(asJSON) >= limit {
+			t.Errorf("%s: %d bytes of JSON, must stay below %d; lower descriptionLimit or descriptionDepth", kind.Plural, len(asJSON), limit)
+		}
+	}
+}
+
+func TestNamesAndSubresources(t *testing.T) {
+	each(t, func(t *testing.T, kind *schema.Kind, crd *crdv1.CustomResourceDefinition) {
+		names := crd.Spec.Names
+		if len(names.ShortNames) == 0 {
+			t.Error("no short name")
+		}
+		names.ShortNames = nil
+		want := crdv1.CustomResourceDefinitionNames{Plural: kind.Plural, Singular: kind.Singular,
+			Kind: kind.Name, ListKind: kind.Name + "List", Categories: []string{"training"}}
+		if diff := cmp.Diff(want, names); diff != "" {
+			t.Errorf("names (-wanted +found):\n%s", diff)
+		}
+		if crd.Name != kind.Plural+"."+kind.Group || crd.Spec.Group != kind.Group || crd.Spec.Scope != crdv1.NamespaceScoped {
+			t.Errorf("name %s, group %s, scope %s", crd.Name, crd.Spec.Group, crd.Spec.Scope)
+		}
+		if len(crd.Spec.Versions) != 1 {
+			t.Fatalf("%d versions", len(crd.Spec.Versions))
+		}
+		version := crd.Spec.Versions[0]
+		if version.Name != kind.Version || !version.Served || !version.Storage || version.Subresources == nil || version.Subresources.Status == nil {
+			t.Errorf("version %s served=%v storage=%v subresources=%+v", version.Name, version.Served, version.Storage, version.Subresources)
+		}
+	})
+}
+
+// Scripts parse the columns that show without -o wide. They never change.
+func TestColumns(t *testing.T) {
+	want := []crdv1.CustomResourceColumnDefinition{
+		{Name: "State", Type: "string", JSONPath: ".status.conditions[-1:].type"},
+		{Name: "Age", Type: "date", JSONPath: ".metadata.creationTimestamp"},
+	}
+	each(t, func(t *testing.T, _ *schema.Kind, crd *crdv1.CustomResourceDefinition) {
+		columns := crd.Spec.Versions[0].AdditionalPrinterColumns
+		if diff := cmp.Diff(want, formerColumns(columns)); diff != "" {
+			t.Errorf("columns (-wanted +found):\n%s", diff)
+		}
+		if last := columns[len(columns)-1].Name; last != "Message" {
+			t.Errorf("last wide column is %s, wanted Message: it may be long", last)
+		}
+	})
+}
+
+// What a job must name at the least, and what the pod must.
+func TestRequired(t *testing.T) {
+	each(t, func(t *testing.T, kind *schema.Kind, crd *crdv1.CustomResourceDefinition) {
+		container := "spec." + kind.RolesField + "{}.template.spec.containers[]"
+		want := map[string][]string{
+			"":                               nil, // spec and status may be missing
+			"spec":                           {kind.RolesField},
+			"spec." + kind.RolesField + "{}": nil,
+			"spec." + kind.RolesField + "{}.template":      nil,
+			"spec." + kind.RolesField + "{}.template.spec": {"containers"},
+			container:             {"name"},
+			"status":              nil,
+			"status.conditions[]": {"status", "type"},
+		}
+		found := map[string][]string{}
+		visit(schemaOf(crd, 0), place{}, func(node *crdv1.JSONSchemaProps, at place) {
+			if _, ok := want[at.path]; ok {
+				found[at.path] = node.Required
+			}
+		})
+		if diff := cmp.Diff(want, found); diff != "" {
+			t.Errorf("required fields (-wanted +found):\n%s", diff)
+		}
+	})
+}
+
+// Every object of a pod template keeps unknown fields; nothing else does.
+func TestPodTemplateIsOpen(t *testing.T) {
+	each(t, func(t *testing.T, kind *schema.Kind, crd *crdv1.CustomResourceDefinition) {
+		template := "spec." + kind.RolesField + "{}.template"
+		visit(schemaOf(crd, 0), place{}, func(node *crdv1.JSONSchemaProps, at place) {
+			inside := at.path == template || strings.HasPrefix(at.path, template+".")
+			if open := node.XPreserveUnknownFields != nil; open != (inside && node.Properties != nil) {
+				t.Errorf("%q: keeps unknown fields: %v", at.path, open)
+			}
+		})
+	})
+}
+
+// A list that is a map needs its keys in every element, or a default for them.
+func TestListKeysExist(t *testing.T) {
+	each(t, func(t *testing.T, _ *schema.Kind, crd *crdv1.CustomResourceDefinition) {
+		visit(schemaOf(crd, 0), place{}, func(node *crdv1.JSONSchemaProps, at place) {
+			for _, key := range node.XListMapKeys {
+				element := node.Items.Schema
+				if !slices.Contains(element.Required, key) && element.Properties[key].Default == nil {
+					t.Errorf("%s: key %s is neither required nor defaulted", at.path, key)
+				}
+			}
+		})
+	})
+}
+
+// structure does what the API server does with a schema when a CRD is stored.
+func structure(t *testing.T, crd *crdv1.CustomResourceDefinition) *structural.Structural {
+	t.Helper()
+	internal := new(apiextensions.JSONSchemaProps)
+	if err := crdv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(schemaOf(crd, 0), internal, nil); err != nil {
+		t.Fatalf("convert the schema: %v", err)
+	}
+	s, err := structural.NewStructural(internal)
+	if err != nil {
+		t.Fatalf("the schema is not structural: %v", err)
+	}
+	if errs := structural.ValidateStructural(nil, s); len(errs) > 0 {
+		t.Fatalf("the schema is not structural: %v", errs.ToAggregate())
+	}
+	return s
+}
+
+func TestStructural(t *testing.T) {
+	for _, pattern := range []string{crds + "/*.yaml", fixtures + "/*.yaml"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(paths), err)
+		}
+		for _, path := range paths {
+			t.Run(filepath.Base(path), func(t *testing.T) {
+				crd, _ := read(t, path)
+				structure(t, crd)
+			})
+		}
+	}
+}
+
+const sample = `
+apiVersion: kubeflow.org/v1
+kind: TFJob
+metadata: {name: sample}
+spec:
+  typo: 1
+  runPolicy: {cleanPodPolicy: All}
+  tfReplicaSpecs:
+    Worker:
+      replicas: 1
+      typo: 1
+      template:
+        metadata: {labels: {a: b}, future: 1}
+        spec:
+          future: {field: 1}
+          containers:
+          - name: tensorflow
+            image: i
+            future: 1
+            ports: [{containerPort: 1}]
+status: {replicaStatuses: {Worker: {active: 1}}, observedGeneration: 1, typo: 1}
+`
+
+// What the API server stores of an object: which fields it drops and which it fills in.
+func TestStored(t *testing.T) {
+	tests := []struct {
+		crd           string
+		lost          []string
+		protocol, gen bool
+	}{
+		{crd: crds + "/tfjobs.yaml", protocol: true, gen: true,
+			lost: []string{"spec.tfReplicaSpecs.Worker.typo", "spec.typo", "status.typo"}},
+		{crd: fixtures + "/tfjobs-v1.9.4-shape.yaml", protocol: true,
+			lost: []string{"spec.tfReplicaSpecs.Worker.template.metadata.future", "spec.tfReplicaSpecs.Worker.template.spec.containers[0].future",
+				"spec.tfReplicaSpecs.Worker.template.spec.future", "spec.tfReplicaSpecs.Worker.typo", "spec.typo",
+				"status.observedGeneration", "status.typo"}},
+		{crd: fixtures + "/tfjobs-open.yaml", gen: true},
+	}
+	for _, test := range tests {
+		t.Run(filepath.Base(test.crd), func(t *testing.T) {
+			crd, _ := read(t, test.crd)
+			s := structure(t, crd)
+			var object map[string]any
+			if err := yaml.Unmarshal([]byte(sample), &object); err != nil {
+				t.Fatal(err)
+			}
+			lost := pruning.PruneWithOptions(object, s, true, structural.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+			slices.Sort(lost)
+			if diff := cmp.Diff(test.lost, lost); diff != "" {
+				t.Errorf("lost fields (-wanted +found):\n%s", diff)
+			}
+			defaulting.Default(object, s)
+			text, err := json.Marshal(object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for part, want := range map[string]bool{`"protocol":"TCP"`: test.protocol, `"suspend":false`: test.protocol, `"observedGeneration":1`: test.gen} {
+				if found := strings.Contains(string(text), part); found != want {
+					t.Errorf("%s stored: %v, wanted %v", part, found, want)
+				}
+			}
+		})
+	}
+}
+
+// The shape of v1.9.4 checks nothing of the project's own values and has one rule.
+func TestFormerShape(t *testing.T) {
+	crd, _ := read(t, fixtures+"/tfjobs-v1.9.4-shape.yaml")
+	if len(crd.Spec.Names.ShortNames)+len(crd.Spec.Names.Categories) != 0 || len(crd.Spec.Versions[0].AdditionalPrinterColumns) != 2 {
+		t.Errorf("names %+v, columns %+v", crd.Spec.Names, crd.Spec.Versions[0].AdditionalPrinterColumns)
+	}
+	var rules []string
+	visit(schemaOf(crd, 0), place{}, func(node *crdv1.JSONSchemaProps, at place) {
+		for _, rule := range node.XValidations {
+			rules = append(rules, at.path+": "+rule.Rule)
+		}
+		if node.Description != "" || node.XPreserveUnknownFields != nil {
+			t.Errorf("%s: is described or open", at.path)
+		}
+		if !at.inTemplate && (node.Enum != nil || node.Minimum != nil || node.Maximum != nil) {
+			t.Errorf("%s: checks its value", at.path)
+		}
+	})
+	if diff := cmp.Diff([]string{"spec.runPolicy.schedulingPolicy.queue: self == oldSelf"}, rules); diff != "" {
+		t.Errorf("rules (-wanted +found):\n%s", diff)
+	}
+}

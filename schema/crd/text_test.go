@@ -1,0 +1,104 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+func TestFirstSentence(t *testing.T) {
+	tests := map[string]string{
+		"":                               "",
+		"One":                            "One",
+		"One. Two.":                      "One.",
+		"A file, e.g. a.txt. More.":      "A file, e.g. a.txt.",
+		"A file (i.e. a.txt). More.":     "A file (i.e. a.txt).",
+		"Version 1.2 of it. More.":       "Version 1.2 of it.",
+		"One of: a, b. More.":            "One of: a, b.",
+		"Ends without a stop, e.g. here": "Ends without a stop, e.g. here",
+	}
+	for text, want := range tests {
+		if found := firstSentence(text); found != want {
+			t.Errorf("%q: found %q, wanted %q", text, found, want)
+		}
+	}
+}
+
+func TestShorten(t *testing.T) {
+	long := "0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123, 0123456789"
+	found := shorten(long)
+	if want := long[:len("0123456789 ")*10-1] + " 0123..."; found != want || len(found) > descriptionLimit {
+		t.Errorf("found %q (%d bytes), wanted %q", found, len(found), want)
+	}
+	if found := shorten("short"); found != "short" {
+		t.Errorf("found %q", found)
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	const text = "First.\n  Second."
+	tests := map[place]string{
+		{}:                                       "First.",
+		place{}.field("spec").field("runPolicy"): "First. Second.",
+		{path: "spec.x{}.template.spec", depth: 4, inTemplate: true}: "First.",
+		{path: "spec.deep", depth: 20, inTemplate: true}:             "",
+		{path: "spec.tfReplicaSpecs{}.restartPolicy", depth: 3}:      "First. Second.",
+		place{}.field("kind"): "First.",
+		place{}.field("spec").field("a").element("[]").field("b"):        "First. Second.",
+		{path: "status.conditions[].type", depth: 3}:                     "First. Second.",
+		{path: "spec.x{}.template.metadata", depth: 4, inTemplate: true}: "First.",
+	}
+	for at, want := range tests {
+		if found := describe(text, at); found != want {
+			t.Errorf("%+v: found %q, wanted %q", at, found, want)
+		}
+	}
+}
+
+func TestVisitNamesEveryNodeOnce(t *testing.T) {
+	leaf := crdv1.JSONSchemaProps{Type: "string"}
+	root := crdv1.JSONSchemaProps{Properties: map[string]crdv1.JSONSchemaProps{
+		"list": {Items: &crdv1.JSONSchemaPropsOrArray{Schema: &crdv1.JSONSchemaProps{Properties: map[string]crdv1.JSONSchemaProps{"a": leaf}}}},
+		"map":  {AdditionalProperties: &crdv1.JSONSchemaPropsOrBool{Allows: true, Schema: leaf.DeepCopy()}},
+	}}
+	found := map[string]int{}
+	visit(&root, place{}, func(node *crdv1.JSONSchemaProps, at place) {
+		found[at.path]++
+		node.Description = at.path
+	})
+	if diff := cmp.Diff(map[string]int{"": 1, "list": 1, "list[]": 1, "list[].a": 1, "map": 1, "map{}": 1}, found); diff != "" {
+		t.Errorf("visited (-wanted +found):\n%s", diff)
+	}
+	if root.Properties["list"].Items.Schema.Properties["a"].Description != "list[].a" {
+		t.Error("what the visitor writes is not kept")
+	}
+}
+
+func TestDifferences(t *testing.T) {
+	tests := []struct {
+		name, found, wanted string
+		want                []string
+	}{
+		{"comment", "# x\na: 1", "a: 1", []string{"in comments or layout"}},
+		{"value", "a: {b: 1, c: [1, 2]}", "a: {b: 2, c: [1, 3]}", []string{".a.b: found 1, wanted 2", ".a.c[1]: found 2, wanted 3"}},
+		{"missing", "a: {}", "a: {b: {c: 1}}", []string{".a.b: found nothing, wanted an object"}},
+		{"extra", "a: {b: [1]}", "a: {}", []string{".a.b: found a list of 1, wanted nothing"}},
+		{"null is a value", "a: null", "{}", []string{".a: found null, wanted nothing"}},
+		{"length", "a: [1]", "a: [1, 2]", []string{".a: found a list of 1, wanted a list of 2"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, differences([]byte(test.found), []byte(test.wanted))); diff != "" {
+				t.Errorf("(-wanted +found):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDifferencesAreFew(t *testing.T) {
+	lines := differences([]byte("{a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1, h: 1, i: 1, j: 1, k: 1, l: 1}"), []byte("{}"))
+	if len(lines) != differencesLimit+1 || lines[differencesLimit] != "and 2 more" {
+		t.Errorf("found %q", lines)
+	}
+}

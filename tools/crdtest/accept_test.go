@@ -1,0 +1,210 @@
+package crdtest
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	kjson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	installed = "../../deploy/crd/tfjobs.yaml"
+	former    = "../../test/fixtures/tfjobs-v1.9.4-shape.yaml"
+	open      = "../../test/fixtures/tfjobs-open.yaml"
+)
+
+// read returns a CRD as the API server holds it, with its own defaults.
+func read(t *testing.T, path string) *apiextensions.CustomResourceDefinition {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	crd := new(crdv1.CustomResourceDefinition)
+	if err := yaml.UnmarshalStrict(raw, crd); err != nil {
+		t.Fatalf("parse %s: %v", path, err)
+	}
+	crdv1.SetObjectDefaults_CustomResourceDefinition(crd)
+	internal := new(apiextensions.CustomResourceDefinition)
+	if err := crdv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(crd, internal, nil); err != nil {
+		t.Fatalf("convert %s: %v", path, err)
+	}
+	return internal
+}
+
+// Everything that the API server checks when a CRD is created: the structure, the list keys, the
+// defaults against the schema, and that every CEL rule compiles within its budget.
+func TestAccepted(t *testing.T) {
+	var paths []string
+	for _, pattern := range []string{filepath.Dir(installed) + "/*.yaml", filepath.Dir(former) + "/*.yaml"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(found), err)
+		}
+		paths = append(paths, found...)
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			crd := read(t, path)
+			// The API server names the stored version before it validates.
+			crd.Status.StoredVersions = []string{crd.Spec.Versions[0].Name}
+			for _, err := range crdvalidation.ValidateCustomResourceDefinition(context.Background(), crd) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// server does to an object what an API server with one CRD does, on creation and on update.
+type server struct {
+	schema    *structural.Structural
+	validator validation.SchemaValidator
+	rules     *cel.Validator
+}
+
+func newServer(t *testing.T, path string) server {
+	t.Helper()
+	crd := read(t, path)
+	props := crd.Spec.Validation // a single version has its schema here
+	if props == nil {
+		props = crd.Spec.Versions[0].Schema
+	}
+	s, err := structural.NewStructural(props.OpenAPIV3Schema)
+	if err != nil {
+		t.Fatalf("%s is not structural: %v", path, err)
+	}
+	validator, _, err := validation.NewSchemaValidator(props.OpenAPIV3Schema)
+	if err != nil {
+		t.Fatalf("make the validator of %s: %v", path, err)
+	}
+	return server{schema: s, validator: validator, rules: cel.NewValidator(s, true, celconfig.PerCallLimit)}
+}
+
+// refuse returns why an object is not stored, or "".
+func (s server) refuse(object, old map[string]any) string {
+	defaulting.PruneNonNullableNullsWithoutDefaults(object, s.schema)
+	defaulting.Default(object, s.schema)
+	var errs field.ErrorList
+	errs = append(errs, validation.ValidateCustomResource(nil, object, s.validator)...)
+	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s.schema, object)...)
+	if len(errs) == 0 {
+		var before any
+		if old != nil {
+			before = old
+		}
+		ruled, _ := s.rules.Validate(context.Background(), nil, s.schema, object, before, celconfig.RuntimeCELCostBudget)
+		errs = append(errs, ruled...)
+	}
+	if len(errs) == 0 {
+		return ""
+	}
+	return errs.ToAggregate().Error()
+}
+
+const pod = `template: {spec: {containers: [{name: tensorflow, image: i}]}}`
+
+// What each of the CRDs refuses at the door. An empty expectation: the object is stored, and it is the
+// converter that judges.
+func TestRefused(t *testing.T) {
+	tests := []struct {
+		name, spec              string
+		installed, former, open string
+	}{
+		{name: "minimal", spec: `{tfReplicaSpecs: {Worker: {` + pod + `}}}`},
+		{name: "explicitly empty words", spec: `{successPolicy: "", runPolicy: {cleanPodPolicy: ""}, tfReplicaSpecs: {Worker: {restartPolicy: "", ` + pod + `}}}`},
+		{name: "no roles", spec: `{}`, installed: "spec.tfReplicaSpecs: Required", former: "spec.tfReplicaSpecs: Required"},
+		{name: "not an object", spec: `nonsense`, installed: "spec: Invalid", former: "spec: Invalid"},
+		{name: "role is null", spec: `{tfReplicaSpecs: {Worker: null}}`},
+		{name: "replicas in quotes", spec: `{tfReplicaSpecs: {Worker: {replicas: "4", ` + pod + `}}}`,
+			installed: "Worker.replicas in body must be of type integer", former: "Worker.replicas in body must be of type integer"},
+		{name: "replicas wrap around", spec: `{tfReplicaSpecs: {Worker: {replicas: 4294967297, ` + pod + `}}}`,
+			installed: "int32", former: "int32"},
+		{name: "negative replicas", spec: `{tfReplicaSpecs: {Worker: {replicas: -3, ` + pod + `}}}`, installed: "greater than or equal to 0"},
+		{name: "too many replicas", spec: `{tfReplicaSpecs: {Worker: {replicas: 20001, ` + pod + `}}}`, installed: "less than or equal to 20000"},
+		{name: "restart policy", spec: `{tfReplicaSpecs: {Worker: {restartPolicy: Perhaps, ` + pod + `}}}`, installed: `Unsupported value: "Perhaps"`},
+		{name: "clean pod policy", spec: `{runPolicy: {cleanPodPolicy: Some}, tfReplicaSpecs: {Worker: {` + pod + `}}}`, installed: `Unsupported value: "Some"`},
+		{name: "foreign manager", spec: `{runPolicy: {managedBy: me}, tfReplicaSpecs: {Worker: {` + pod + `}}}`, installed: "must be kubeflow.org/training-operator or"},
+		{name: "chief and master", spec: `{tfReplicaSpecs: {Chief: {` + pod + `}, Master: {` + pod + `}}}`, installed: "may have Chief or Master, not both"},
+		{name: "chief alone", spec: `{tfReplicaSpecs: {Chief: {` + pod + `}, Worker: {` + pod + `}}}`},
+		{name: "no containers", spec: `{tfReplicaSpecs: {Worker: {template: {spec: {}}}}}`, installed: "containers: Required", former: "containers: Required"},
+		{name: "number as argument", spec: `{tfReplicaSpecs: {Worker: {template: {spec: {containers: [{name: a, args: [1]}]}}}}}`,
+			installed: "args[0] in body must be of type string", former: "args[0] in body must be of type string"},
+		{name: "quantity that is none", spec: `{tfReplicaSpecs: {Worker: {template: {spec: {containers: [{name: a, resources: {limits: {cpu: lots}}}]}}}}}`,
+			installed: "limits.cpu in body should match", former: "limits.cpu in body should match"},
+		{name: "quantity that only looks like one", spec: `{tfReplicaSpecs: {Worker: {template: {spec: {containers: [{name: a, resources: {limits: {cpu: "1e1.5"}}}]}}}}}`},
+		{name: "two containers of one name", spec: `{tfReplicaSpecs: {Worker: {template: {spec: {containers: [{name: a}, {name: a}]}}}}}`,
+			installed: "Duplicate", former: "Duplicate"},
+	}
+	servers := map[string]server{installed: newServer(t, installed), former: newServer(t, former), open: newServer(t, open)}
+	for _, test := range tests {
+		for path, want := range map[string]string{installed: test.installed, former: test.former, open: test.open} {
+			found := servers[path].refuse(object(t, test.spec), nil)
+			if (want == "") != (found == "") || !strings.Contains(found, want) {
+				t.Errorf("%s, %s: found %q, wanted %q", test.name, filepath.Base(path), found, want)
+			}
+		}
+	}
+}
+
+// What may not change once it is set. It may be set late, and taken away.
+func TestImmutable(t *testing.T) {
+	const queue = `{runPolicy: {schedulingPolicy: {queue: %}}, tfReplicaSpecs: {}}`
+	const manager = `{runPolicy: {managedBy: %}, tfReplicaSpecs: {}}`
+	const ours, kueue, none = "kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue", "null"
+	tests := []struct {
+		spec, from, to    string
+		installed, former string
+	}{
+		{spec: queue, from: "a", to: "b", installed: "queue is immutable", former: "spec.runPolicy.schedulingPolicy.queue is immutable"},
+		{spec: queue, from: "a", to: "a"},
+		{spec: queue, from: none, to: "b"},
+		{spec: queue, from: "a", to: none},
+		{spec: manager, from: ours, to: kueue, installed: "managedBy is immutable"},
+		{spec: manager, from: none, to: kueue},
+	}
+	for path, s := range map[string]server{installed: newServer(t, installed), former: newServer(t, former)} {
+		for _, test := range tests {
+			want := test.installed
+			if path == former {
+				want = test.former
+			}
+			old := object(t, strings.ReplaceAll(test.spec, "%", test.from))
+			if refused := s.refuse(old, nil); refused != "" {
+				t.Fatalf("the object before the update was refused: %s", refused)
+			}
+			found := s.refuse(object(t, strings.ReplaceAll(test.spec, "%", test.to)), old)
+			if (want == "") != (found == "") || !strings.Contains(found, want) {
+				t.Errorf("%s: %s from %s to %s: found %q, wanted %q", filepath.Base(path), test.spec, test.from, test.to, found, want)
+			}
+		}
+	}
+}
+
+func object(t *testing.T, spec string) map[string]any {
+	t.Helper()
+	text := "apiVersion: kubeflow.org/v1\nkind: TFJob\nmetadata: {name: sample}\nspec: " + spec
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatalf("parse the sample %s: %v", spec, err)
+	}
+	// As the API server reads it: whole numbers are int64.
+	var value map[string]any
+	if err := kjson.Unmarshal(raw, &value); err != nil {
+		t.Fatalf("decode the sample %s: %v", spec, err)
+	}
+	return value
+}
