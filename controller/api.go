@@ -62,16 +62,14 @@ func path(r schema.Resource, namespace string, more ...string) []string {
 
 // create posts o.
 func (a *api) create(ctx context.Context, o schema.Object) (written, error) {
-	body, err := a.client.Post().AbsPath(path(o.Resource, o.Namespace)...).
-		SetHeader("Accept", metadataOnly).Body(o.Body).Do(ctx).Raw()
-	return readMeta(body, err)
+	return readMeta(answered(a.client.Post().AbsPath(path(o.Resource, o.Namespace)...).
+		SetHeader("Accept", metadataOnly).Body(o.Body).Do(ctx)))
 }
 
 // get reads the metadata of one object, from etcd and not from a cache.
 func (a *api) get(ctx context.Context, r schema.Resource, namespace, name string) (written, error) {
-	body, err := a.client.Get().AbsPath(path(r, namespace, name)...).
-		SetHeader("Accept", metadataOnly).Do(ctx).Raw()
-	return readMeta(body, err)
+	return readMeta(answered(a.client.Get().AbsPath(path(r, namespace, name)...).
+		SetHeader("Accept", metadataOnly).Do(ctx)))
 }
 
 // remove deletes one object if it still is the one that was seen; dependents go in the background.
@@ -85,9 +83,8 @@ func (a *api) remove(ctx context.Context, d plan.Deletion) (written, error) {
 	if err != nil {
 		return written{}, fmt.Errorf("write delete options: %w", err)
 	}
-	body, err := a.client.Delete().AbsPath(path(d.Resource, d.Namespace, d.Name)...).
-		SetHeader("Accept", metadataOnly).Body(options).Do(ctx).Raw()
-	return readMeta(body, err)
+	return readMeta(answered(a.client.Delete().AbsPath(path(d.Resource, d.Namespace, d.Name)...).
+		SetHeader("Accept", metadataOnly).Body(options).Do(ctx)))
 }
 
 // record replaces the whole status of an object if its resourceVersion still is the one that the status was
@@ -101,10 +98,10 @@ func (a *api) record(ctx context.Context, head *schema.Head, status *schema.Stat
 	if err != nil {
 		return written{}, nil, fmt.Errorf("write the status as JSON: %w", err)
 	}
-	body, err := a.client.Patch(types.JSONPatchType).
+	body, err := answered(a.client.Patch(types.JSONPatchType).
 		AbsPath(path(head.Kind.Resource(), head.Meta.Namespace, head.Meta.Name, "status")...).
 		Param("fieldValidation", "Ignore"). // foreign CRDs prune what they do not know; that is no news
-		Body(patch).Do(ctx).Raw()
+		Body(patch).Do(ctx))
 	got, err := readMeta(body, err)
 	if err != nil {
 		return got, nil, err
@@ -116,6 +113,15 @@ func (a *api) record(ctx context.Context, head *schema.Head, status *schema.Stat
 		return got, nil, nil // the server keeps something else than a status; that is the answer
 	}
 	return got, &kept.Status, nil
+}
+
+// answered takes an answer apart. Unlike Raw's, this error holds what the API server says of the reason: its cause
+// tells a namespace that is going from a permission that is missing.
+func answered(r rest.Result) ([]byte, error) {
+	if err := r.Error(); err != nil {
+		return nil, err
+	}
+	return r.Raw()
 }
 
 // readMeta reads the answer of a call that returned body and err. Only the call's error is returned: an answer

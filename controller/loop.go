@@ -203,11 +203,12 @@ func (l *kindLoop) enqueue(obj any) {
 	}
 }
 
-// result returns what the cache holds under a key, or nil.
+// result returns what the cache holds under a key, or nil. The cache need not have synced: what it holds is true of
+// that object, and an object that it does not hold yet is queued when it does.
 func (l *kindLoop) result(key string) *convert.Result {
 	informer := l.objects.Load()
-	if informer == nil || !(*informer).HasSynced() {
-		return nil // its first sync queues every key
+	if informer == nil {
+		return nil // the informer that comes queues every key
 	}
 	obj, _, _ := (*informer).GetStore().GetByKey(key)
 	result, _ := obj.(*convert.Result)
