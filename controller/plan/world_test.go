@@ -171,7 +171,10 @@ func (w *world) remove(d Deletion) error {
 		if s == nil || s.UID != d.UID || s.Deleting {
 			return fmt.Errorf("delete service %s %s, which is not there: %+v", d.Name, d.UID, s)
 		}
-		delete(w.services, d.Name)
+		s.Deleting = true
+		if !w.slow {
+			delete(w.services, d.Name)
+		}
 	case w.kind.Resource():
 		if d.UID != w.meta.UID || d.Name != w.meta.Name {
 			return fmt.Errorf("delete another job: %+v", d)
