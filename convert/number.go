@@ -84,7 +84,7 @@ func (n number) append(b []byte) []byte {
 	if n.whole {
 		return strconv.AppendInt(b, n.i, 10)
 	}
-	if i, ok := n.integer(); ok && math.Abs(n.f) < 1<<53 {
+	if i, ok := n.integer(); ok {
 		return strconv.AppendInt(b, i, 10)
 	}
 	format := byte('f')

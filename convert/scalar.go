@@ -205,10 +205,12 @@ func (r *reader) encoded(s *shape, raw string, target reflect.Value) {
 	}
 }
 
-// store puts what has no shape into target, by way of JSON so that nothing of raw is kept. What does not
-// fit is left out: no kind has such a field so far.
-func store(target reflect.Value, raw any) {
-	if target.IsValid() && target.CanAddr() {
-		_ = json.Unmarshal(encode(nil, raw), target.Addr().Interface())
+// store decodes what has no shape, a type with a decoder of its own, by way of JSON: nothing of raw is kept.
+func (r *reader) store(raw any, target reflect.Value) {
+	if !target.IsValid() {
+		return
+	}
+	if err := json.Unmarshal(encode(nil, raw), target.Addr().Interface()); err != nil {
+		r.problem(schema.InvalidValue, found(raw), "be well-formed", "")
 	}
 }

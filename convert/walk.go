@@ -37,7 +37,7 @@ func (r *reader) walk(s *shape, raw any, target reflect.Value) {
 		}
 	case anything:
 		r.opaque(raw, 0)
-		store(target, raw)
+		r.store(raw, target)
 		return
 	default:
 		r.scalar(s, raw, target)

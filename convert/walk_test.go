@@ -1,0 +1,254 @@
+package convert
+
+import (
+	"encoding/json"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"stoic/schema"
+)
+
+// sample has a field of every form that a kind's own fields may take.
+type sample struct {
+	Text     string             `json:"text"`
+	Word     word               `json:"word,omitempty"`
+	Flag     bool               `json:"flag"`
+	Small    int8               `json:"small"`
+	Unsigned uint16             `json:"unsigned"`
+	Huge     uint64             `json:"huge"`
+	Ratio    float64            `json:"ratio"`
+	Bytes    []byte             `json:"bytes"`
+	Amount   resource.Quantity  `json:"amount"`
+	Port     intstr.IntOrString `json:"port"`
+	Moment   metav1.Time        `json:"moment"`
+	Micro    *metav1.MicroTime  `json:"micro"`
+	Lasting  *metav1.Duration   `json:"lasting"`
+	Words    map[word]int8      `json:"words"`
+	Lists    [][]string         `json:"lists"`
+	Next     *sample            `json:"next"`
+	Samples  map[string]sample  `json:"samples"`
+	Own      *picky             `json:"own"`
+	Any      any                `json:"any"`
+	Numbered map[int]string     `json:"numbered"`
+	Untagged string
+	Hidden   string `json:"-"`
+	private  string
+	Embedded
+	*Pointed
+	Inlined `json:",inline"`
+}
+
+type (
+	word     string
+	Embedded struct {
+		Inner string `json:"inner"`
+		Text  string `json:"text"` // hidden by the outer one
+	}
+	Pointed struct {
+		Lost string `json:"lost"`
+	}
+	Inlined struct {
+		Deep *int32 `json:"deep"`
+	}
+)
+
+// picky has a JSON form of its own.
+type picky struct{ word string }
+
+func (p *picky) UnmarshalJSON(raw []byte) error { return json.Unmarshal(raw, &p.word) }
+
+// walked decodes JSON text into a sample and returns what was found.
+func walked(t *testing.T, raw map[string]any) (sample, []string) {
+	t.Helper()
+	r := newReader(schema.TFJob())
+	var s sample
+	r.walk(shapeOf(reflect.TypeFor[sample]()), raw, reflect.ValueOf(&s).Elem())
+	if len(r.at) != 0 || len(r.keys.keys) != 0 {
+		t.Errorf("the walk did not come back: %v, %v", r.at, r.keys)
+	}
+	var found []string
+	for _, p := range append(r.problems.list(), r.warnings.list()...) {
+		found = append(found, p.String())
+	}
+	return s, found
+}
+
+func TestWalkDecodes(t *testing.T) {
+	raw := map[string]any{
+		"text": "a", "word": "b", "flag": true, "small": int64(-128), "unsigned": 65535.0, "huge": int64(math.MaxInt64),
+		"ratio": int64(2), "bytes": "AQI=", "amount": "1.5Gi", "port": int64(80), "moment": "2026-01-02T03:04:05+01:00",
+		"micro": "2026-01-02T03:04:05.000006Z", "lasting": "90s", "words": map[string]any{"x": int64(1)},
+		"lists": []any{[]any{"a", "b"}, []any{}}, "next": map[string]any{"text": "inner"},
+		"samples": map[string]any{"one": map[string]any{"flag": true}}, "own": "mine", "any": []any{"x"},
+		"numbered": map[string]any{"1": "one"}, "Untagged": "u", "inner": "i", "deep": int64(7),
+	}
+	got, found := walked(t, raw)
+	deep := int32(7)
+	want := sample{
+		Text: "a", Word: "b", Flag: true, Small: -128, Unsigned: 65535, Huge: math.MaxInt64,
+		Ratio: 2, Bytes: []byte{1, 2}, Amount: resource.MustParse("1.5Gi"), Port: intstr.FromInt32(80),
+		Moment:  metav1.Date(2026, 1, 2, 2, 4, 5, 0, time.UTC),
+		Micro:   &metav1.MicroTime{Time: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)},
+		Lasting: &metav1.Duration{Duration: 90 * time.Second}, Words: map[word]int8{"x": 1},
+		Lists: [][]string{{"a", "b"}, {}}, Next: &sample{Text: "inner"},
+		Samples: map[string]sample{"one": {Flag: true}}, Own: &picky{"mine"}, Any: []any{"x"},
+		Numbered: map[int]string{1: "one"}, Untagged: "u", Embedded: Embedded{Inner: "i"}, Inlined: Inlined{Deep: &deep},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(sample{}, picky{})); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if len(found) > 0 {
+		t.Error(found)
+	}
+}
+
+func TestWalkTells(t *testing.T) {
+	for _, c := range []struct {
+		field string
+		raw   any
+		want  string
+	}{
+		{"small", int64(128), "small: found number 128, must be less than or equal to 127"},
+		{"small", -128.5, "small: found number -128.5, must be an integer"},
+		{"small", math.NaN(), "small: found number NaN, must be an integer"},
+		{"small", math.Inf(1), "small: found number +Inf, must be an integer"},
+		{"small", "1.0", `small: found string "1.0", must be an integer; remove the quotes`},
+		{"small", "1.5", `small: found string "1.5", must be an integer`},
+		{"small", 1e300, "small: found number 1e+300, must be less than or equal to 127"},
+		{"small", -1e300, "small: found number -1e+300, must be greater than or equal to -128"},
+		{"unsigned", int64(-1), "unsigned: found number -1, must be greater than or equal to 0"},
+		{"huge", uint64(math.MaxUint64), "huge: found number 18446744073709552000, must be less than or equal to 9223372036854775807"},
+		{"ratio", math.NaN(), "ratio: found number NaN, must be a finite number"},
+		{"ratio", "x", `ratio: found string "x", must be a number`},
+		{"bytes", "*", `bytes: found string "*", must be base64`},
+		{"bytes", int64(1), `bytes: found number 1, must be a string; quote it: "1"`},
+		{"moment", "yesterday", `moment: found string "yesterday", must be a time such as "2006-01-02T15:04:05Z"`},
+		{"micro", true, `micro: found boolean true, must be a string; quote it: "true"`},
+		{"lasting", "1 hour", `lasting: found string "1 hour", must be a duration such as "1h30m"`},
+		{"port", true, "port: found boolean true, must be an integer or a string"},
+		{"words", map[string]any{"a/b": nil}, `words["a/b"]: found null, must be an integer`},
+		{"words", map[string]any{"-a": "1"}, `words["-a"]: found string "1", must be an integer; remove the quotes`},
+		{"lists", []any{nil}, "lists[0]: found null, must be a list"},
+		{"lists", []any{[]any{int64(1)}}, `lists[0][0]: found number 1, must be a string; quote it: "1"`},
+		{"next", map[string]any{"next": []any{}}, "next.next: found a list, must be an object"},
+		{"own", int64(3), "own: found number 3, must be well-formed"},
+		{"any", func() {}, "any: found something that is not JSON, must be a value that JSON knows"},
+		{"any", []any{math.NaN()}, "any[0]: found number NaN, must be a value that JSON knows"},
+		{"text", []string{"a"}, "text: found something that is not JSON, must be a string"},
+		{"small", json.Number("x\n"), "small: found number x , must be an integer"},
+		{"flag", map[string]any{}, "flag: found an object, must be true or false"},
+		{"Hidden", "", "Hidden: unknown field"},
+		{"private", "", "private: unknown field"},
+		{"lost", "", "lost: unknown field"},
+		{"lasing", "", "lasing: unknown field; did you mean `lasting`?"},
+	} {
+		got, found := walked(t, map[string]any{c.field: c.raw})
+		if !slices.Contains(found, c.want) {
+			t.Errorf("%s: %v:\ngot  %q\nwant %q", c.field, c.raw, found, c.want)
+		}
+		if got.Small != 0 || got.Unsigned != 0 || got.Micro != nil || got.Lasting != nil {
+			t.Errorf("%s: %v: decoded all the same: %+v", c.field, c.raw, got)
+		}
+	}
+}
+
+// TestSpecIsComplete: the shape of a kind's spec, put together from parts, knows the fields of the wire form
+// from which the CRD is generated.
+func TestSpecIsComplete(t *testing.T) {
+	want := shapeOf(reflect.TypeFor[schema.TFJobSpec]()).names
+	if diff := cmp.Diff(want, objectOf(schema.TFJob()).fields["spec"].shape.names); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for _, c := range []struct {
+		raw     any
+		text    string
+		integer bool
+	}{
+		{int64(math.MinInt64), "-9223372036854775808", true},
+		{int(1), "1", true}, {int8(-1), "-1", true}, {int16(2), "2", true}, {int32(3), "3", true},
+		{uint(4), "4", true}, {uint8(5), "5", true}, {uint16(6), "6", true}, {uint32(7), "7", true}, {uint64(8), "8", true},
+		{uint64(math.MaxUint64), "18446744073709552000", false},
+		{float32(1.5), "1.5", false}, {json.Number("12"), "12", true}, {json.Number("1.25"), "1.25", false},
+		{0.0, "0", true}, {-3.0, "-3", true}, {1e15, "1000000000000000", true}, {1e18, "1000000000000000000", true},
+		{float64(1 << 63), "9223372036854776000", false}, {-float64(1 << 63), "-9223372036854775808", true},
+		{1e21, "1e+21", false}, {1e-7, "1e-07", false}, {0.000001, "0.000001", false},
+	} {
+		n, ok := numberOf(c.raw)
+		_, integer := n.integer()
+		if !ok || n.String() != c.text || integer != c.integer {
+			t.Errorf("%T %v: %s, integer %t, %t", c.raw, c.raw, n, integer, ok)
+		}
+		var back float64
+		if err := json.Unmarshal([]byte(n.String()), &back); err != nil || back != n.f {
+			t.Errorf("%s reads back as %v: %v", n, back, err)
+		}
+	}
+	for _, raw := range []any{nil, "1", true, json.Number("one"), []any{}, struct{}{}} {
+		if n, ok := numberOf(raw); ok {
+			t.Errorf("%v is the number %s", raw, n)
+		}
+	}
+}
+
+func TestQuantityHint(t *testing.T) {
+	for written, want := range map[string]string{
+		"64Gb": "64G", "64GB": "64G", "64gib": "64Gi", "1.5 Ti": "1.5Ti", "7 Megabytes": "", "10 mi": "10Mi", "3KB": "3k", "3K": "3k",
+		"5B": "5", "Gi": "", "": "", "x": "", "1_000": "", "64G": "", "12 ": "",
+	} {
+		if want != "" {
+			want = `did you mean "` + want + `"?`
+		}
+		if got := quantityHint(written); got != want {
+			t.Errorf("%q: got %q, want %q", written, got, want)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	known := []string{"command", "Worker", "PS", "limits", "lists"}
+	for word, want := range map[string]string{
+		"comand": "command", "COMMAND": "command", "comamnd": "command", "cmd": "", "ps": "PS", "pss": "PS", "p": "PS", "x": "",
+		"worker ": "Worker", "limts": "", "": "", "commandcommandcommandcommandcommandcommandcommandcommandcommandcommand": "",
+	} {
+		got, ok := nearest(word, known)
+		if ok != (want != "") || ok && got != want {
+			t.Errorf("%q: got %q, %t, want %q", word, got, ok, want)
+		}
+	}
+}
+
+func TestPaths(t *testing.T) {
+	long := make(path, 200)
+	for i := range long {
+		long[i].key = "level"
+	}
+	for _, c := range []struct {
+		path path
+		want string
+	}{
+		{nil, ""},
+		{path{{key: "spec"}, {key: "containers"}, {index: 12, at: true}, {key: "a-b_c1"}}, "spec.containers[12].a-b_c1"},
+		{path{{key: "limits"}, {key: "nvidia.com/gpu"}}, `limits["nvidia.com/gpu"]`},
+		{path{{key: ""}}, `[""]`},
+		{path{{key: "1a"}, {key: "-b"}}, `["1a"]["-b"]`},
+		{path{{key: "a\"\\\n\xff\u202e"}}, `["a\"\\ ` + "\uFFFD" + ` "]`},
+	} {
+		if got := c.path.String(); got != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+	}
+	if got := long.String(); len(got) > pathLimit {
+		t.Errorf("%d bytes", len(got))
+	}
+}
