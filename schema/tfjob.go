@@ -38,7 +38,6 @@ type TFJobSpec struct {
 	RunPolicy    RunPolicySpec `json:"runPolicy,omitempty"`
 	TFJobOptions `json:",inline"`
 	// The roles by name: Chief, Evaluator, Master, PS, Worker.
-	// +kubebuilder:validation:XValidation:rule="!(('Chief' in self) && ('Master' in self))",message="may have Chief or Master, not both"
 	TFReplicaSpecs map[string]ReplicaSpec `json:"tfReplicaSpecs"`
 }
 

@@ -138,7 +138,7 @@ func TestRefused(t *testing.T) {
 		{name: "restart policy", spec: `{tfReplicaSpecs: {Worker: {restartPolicy: Perhaps, ` + pod + `}}}`, installed: `Unsupported value: "Perhaps"`},
 		{name: "clean pod policy", spec: `{runPolicy: {cleanPodPolicy: Some}, tfReplicaSpecs: {Worker: {` + pod + `}}}`, installed: `Unsupported value: "Some"`},
 		{name: "foreign manager", spec: `{runPolicy: {managedBy: me}, tfReplicaSpecs: {Worker: {` + pod + `}}}`, installed: "must be kubeflow.org/training-operator or"},
-		{name: "chief and master", spec: `{tfReplicaSpecs: {Chief: {` + pod + `}, Master: {` + pod + `}}}`, installed: "may have Chief or Master, not both"},
+		{name: "chief and master", spec: `{tfReplicaSpecs: {Chief: {` + pod + `}, Master: {` + pod + `}}}`},
 		{name: "chief alone", spec: `{tfReplicaSpecs: {Chief: {` + pod + `}, Worker: {` + pod + `}}}`},
 		{name: "no containers", spec: `{tfReplicaSpecs: {Worker: {template: {spec: {}}}}}`, installed: "containers: Required", former: "containers: Required"},
 		{name: "number as argument", spec: `{tfReplicaSpecs: {Worker: {template: {spec: {containers: [{name: a, args: [1]}]}}}}}`,
