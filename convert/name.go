@@ -2,6 +2,7 @@ package convert
 
 import (
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -37,6 +38,26 @@ func (r *reader) name(name string, roles []draft) {
 		r.problemIn("name", schema.InvalidName, found(), "give replicas names of at most 63 characters", fmt.Sprintf("shorten it by %d", over))
 	} else if len(validation.IsDNS1035Label(name)) > 0 {
 		r.problemIn("name", schema.InvalidName, found(),
-			`be lower-case letters, digits and "-", start with a letter and end with a letter or digit`, "")
+			`be lower-case letters, digits and "-", start with a letter and end with a letter or digit`, mendName(name))
 	}
+}
+
+// mendName puts a dash for what may not stand in a name, as underscores in names that come from Python.
+func mendName(name string) string {
+	if len(name) > nameLimit {
+		return ""
+	}
+	mended := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return '-'
+	}, name)
+	if mended == name || len(validation.IsDNS1035Label(mended)) > 0 {
+		return ""
+	}
+	return `did you mean "` + mended + `"?`
 }

@@ -163,7 +163,7 @@ func (r *reader) ownName(fields map[string]any, taken map[string]bool, among str
 	}
 	switch {
 	case len(validation.IsDNS1123Label(name)) > 0:
-		r.problemIn("name", schema.InvalidName, schema.Quote(name), wantLabel, "")
+		r.problemIn("name", schema.InvalidName, schema.Quote(name), wantLabel, mendName(name))
 	case taken[name]:
 		r.problemIn("name", schema.DuplicateName, schema.Quote(name)+" again", "be unique among "+among, "")
 	}
