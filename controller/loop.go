@@ -42,8 +42,10 @@ type kindLoop struct {
 	looked atomic.Bool
 	// running holds when each pass that runs now began, by key.
 	running sync.Map
-	// prunesGeneration: the server was seen to drop status.observedGeneration.
-	prunesGeneration atomic.Bool
+	// keepsGeneration: the last answer to a status write had status.observedGeneration in it. Until there is one, an
+	// object that has it proves the same, and one that has not is not written to for its sake: a restart under a CRD
+	// that prunes it must not write anything.
+	keepsGeneration atomic.Bool
 }
 
 const (

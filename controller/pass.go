@@ -69,7 +69,8 @@ func (l *kindLoop) observeLive(ctx context.Context, cached *convert.Result) (see
 
 func (l *kindLoop) observed(result *convert.Result) plan.Observed {
 	return plan.Observed{Head: result.Head, Job: result.Job, Rejection: result.Rejection,
-		Now: l.options.Now(), Domain: l.options.Domain, KeepsGeneration: !l.prunesGeneration.Load()}
+		Now: l.options.Now(), Domain: l.options.Domain,
+		KeepsGeneration: result.Status.ObservedGeneration != 0 || l.keepsGeneration.Load()}
 }
 
 // execute writes a plan: status, then events, then deletions, then creations. Each depends on the ones before
@@ -103,7 +104,7 @@ func (l *kindLoop) record(ctx context.Context, head *schema.Head, todo plan.Plan
 		return fmt.Errorf("write the status of %s: %w", head.Key(), err)
 	}
 	l.floors.raise(head.Meta.UID, got.ResourceVersion, "", "")
-	l.prunesGeneration.Store(kept == nil || kept.ObservedGeneration != todo.Status.ObservedGeneration)
+	l.keepsGeneration.Store(kept != nil && kept.ObservedGeneration == todo.Status.ObservedGeneration)
 	if !sameText(kept, todo.Status) {
 		l.log.Warn("the schema of the CRD does not keep the status as written", zap.String("job", head.Key()))
 		l.pruned.note(head.Meta.UID, todo.Status)
