@@ -59,18 +59,13 @@ func (d *draft) refuseUpdate() {
 	}
 }
 
-// claim is a condition that is True: the one on record if it says the same. Unlike what set does, a new text
-// is told, but is no transition.
+// claim is a condition that is True. Unlike what set does, a new text is told, but is no transition. The
+// dates are those on record, if there are any; it is for news to say whether that holds.
 func (d *draft) claim(t schema.ConditionType, reason, message string) schema.Condition {
 	c := schema.Condition{Type: t, Status: metav1.ConditionTrue, Reason: reason, Message: message,
 		LastUpdateTime: d.now, LastTransitionTime: d.now}
-	old := d.status.Condition(t)
-	if old == nil || old.Status != c.Status {
-		return c
-	}
-	c.LastTransitionTime = old.LastTransitionTime
-	if old.Reason == reason && old.Message == message {
-		c.LastUpdateTime = old.LastUpdateTime
+	if old := d.status.Condition(t); old != nil && old.Status == c.Status {
+		c.LastUpdateTime, c.LastTransitionTime = old.LastUpdateTime, old.LastTransitionTime
 	}
 	return c
 }
