@@ -1,11 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -47,8 +49,9 @@ func newControllerCommand() *cobra.Command {
 		Long: `Run the operator until it is interrupted. In a cluster it uses the service account of its pod; elsewhere give
 --kubeconfig or set KUBECONFIG.
 
-Environment: KUBEFLOW_NAMESPACE (default of --namespace), MY_POD_NAMESPACE (where the lease lives),
-MY_POD_NAME (who holds it), CUSTOM_CLUSTER_DOMAIN (appended to the host names in TF_CONFIG).`,
+Environment: KUBEFLOW_NAMESPACE (instead of --namespace), MY_POD_NAMESPACE (instead of
+--leader-election-namespace), MY_POD_NAME (who holds the lease), CUSTOM_CLUSTER_DOMAIN (appended to the host names in
+TF_CONFIG).`,
 		Example: `  # In a pod
   stoic controller --leader-elect
 
@@ -65,14 +68,14 @@ func (f *controllerFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "file that says how to reach the API server (default: $KUBECONFIG, else the pod's service account)")
 	flags.StringVar(&f.metrics, "metrics-bind-address", ":8080", `where /metrics is served; "0" for nowhere`)
 	flags.StringVar(&f.probes, "health-probe-bind-address", ":8081", `where /healthz and /readyz are served; "0" for nowhere`)
-	flags.StringVar(&f.namespace, "namespace", os.Getenv("KUBEFLOW_NAMESPACE"), "serve this namespace only (default: all)")
+	flags.StringVar(&f.namespace, "namespace", "", "serve this namespace only (default: $KUBEFLOW_NAMESPACE, else all)")
 	flags.StringSliceVar(&f.kinds, "enable-scheme", nil, "serve this kind only; may be repeated (default: all)")
 	flags.IntVar(&f.threads, "controller-threads", 8, "jobs of one kind that are worked on at the same time")
 	flags.Float32Var(&f.qps, "kube-api-qps", 200, "requests per second to the API server; -1 for no limit")
 	flags.IntVar(&f.burst, "kube-api-burst", 400, "requests to the API server at once")
 	flags.BoolVar(&f.leaderElect, "leader-elect", false, "let one of several processes work, chosen by a lease")
 	flags.StringVar(&f.leaseName, "leader-election-id", "1ca428e5.training-operator.kubeflow.org", "name of the lease")
-	flags.StringVar(&f.leaseSpace, "leader-election-namespace", envOr("MY_POD_NAMESPACE", "kubeflow"), "namespace of the lease")
+	flags.StringVar(&f.leaseSpace, "leader-election-namespace", "", `namespace of the lease (default: $MY_POD_NAMESPACE, else "kubeflow")`)
 	flags.StringVar(&f.gangScheduler, "gang-scheduler-name", "", "not supported by this version")
 	f.log.register(flags)
 	for _, name := range meaningless() {
@@ -96,13 +99,33 @@ func envOr(name, other string) string {
 	return other
 }
 
+// fill takes from the environment what no flag says. These are no defaults of the flags, so that help reads the same
+// everywhere.
+func (f *controllerFlags) fill(flags *pflag.FlagSet) {
+	if !flags.Changed("namespace") {
+		f.namespace = os.Getenv("KUBEFLOW_NAMESPACE")
+	}
+	if f.leaseSpace == "" {
+		f.leaseSpace = envOr("MY_POD_NAMESPACE", "kubeflow")
+	}
+}
+
 // check finds what is wrong with the flags before anything is started.
 func (f *controllerFlags) check() error {
+	if f.namespace != "" && len(validation.IsDNS1123Label(f.namespace)) > 0 {
+		return &usageError{fmt.Errorf("--namespace: found %q, must be the name of one namespace, or be left out for all", f.namespace)}
+	}
 	switch {
+	case f.metrics == "":
+		return &usageError{errors.New(`--metrics-bind-address: found "", must be an address such as ":8080", or "0" for nowhere`)}
+	case f.probes == "":
+		return &usageError{errors.New(`--health-probe-bind-address: found "", must be an address such as ":8081", or "0" for nowhere`)}
+	case f.leaseName == "":
+		return &usageError{errors.New(`--leader-election-id: found "", must be a name`)}
 	case f.threads < 1:
 		return &usageError{fmt.Errorf("--controller-threads: found %d, must be at least 1", f.threads)}
-	case f.qps == 0:
-		return &usageError{errors.New("--kube-api-qps: found 0, must be positive, or -1 for no limit")}
+	case f.qps == 0 || f.qps != f.qps: // NaN is no rate
+		return &usageError{fmt.Errorf("--kube-api-qps: found %v, must be positive, or -1 for no limit", f.qps)}
 	case f.burst < 1:
 		return &usageError{fmt.Errorf("--kube-api-burst: found %d, must be at least 1", f.burst)}
 	case f.gangScheduler != "":
@@ -136,6 +159,7 @@ func (f *controllerFlags) served() ([]*schema.Kind, error) {
 }
 
 func (f *controllerFlags) run(cmd *cobra.Command) error {
+	f.fill(cmd.Flags())
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -165,25 +189,36 @@ func (f *controllerFlags) run(cmd *cobra.Command) error {
 }
 
 func (f *controllerFlags) config() (*rest.Config, error) {
-	file := f.kubeconfig
-	if file == "" {
-		file = os.Getenv("KUBECONFIG")
-	}
-	var config *rest.Config
-	var err error
-	if file == "" {
-		config, err = rest.InClusterConfig()
+	rules := clientcmd.ClientConfigLoadingRules{ExplicitPath: f.kubeconfig, Precedence: filepath.SplitList(os.Getenv("KUBECONFIG"))}
+	if rules.ExplicitPath == "" && len(rules.Precedence) == 0 {
+		config, err := rest.InClusterConfig()
 		if errors.Is(err, rest.ErrNotInCluster) {
 			return nil, &usageError{errors.New("no API server: this is not a pod; give --kubeconfig or set KUBECONFIG")}
 		}
-	} else {
-		config, err = clientcmd.BuildConfigFromFlags("", file)
+		if err != nil {
+			return nil, fmt.Errorf("read the service account of the pod: %w", err)
+		}
+		return f.paced(config), nil
+	}
+	// Files of KUBECONFIG that do not exist are passed over, as kubectl does; one must hold something.
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(&rules, &clientcmd.ConfigOverrides{})
+	raw, err := loader.RawConfig()
+	if err == nil && len(raw.Clusters) == 0 {
+		err = errors.New("it names no cluster")
+	}
+	var config *rest.Config
+	if err == nil {
+		config, err = loader.ClientConfig()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read how to reach the API server: %w", err)
+		return nil, &usageError{fmt.Errorf("read the kubeconfig %s: %w", cmp.Or(f.kubeconfig, os.Getenv("KUBECONFIG")), err)}
 	}
+	return f.paced(config), nil
+}
+
+func (f *controllerFlags) paced(config *rest.Config) *rest.Config {
 	config.QPS, config.Burst = f.qps, f.burst
-	return config, nil
+	return config
 }
 
 // operator is the running program: the controller and its two HTTP endpoints.
@@ -207,7 +242,7 @@ func (o operator) run(ctx context.Context) error {
 	o.config.WarningHandlerWithContext = rest.NoWarnings{}
 
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo())
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), BuildInfo())
 	c, err := controller.New(controller.Options{
 		Config: o.config, Watched: controller.Jobs(o.kinds), Namespace: o.namespace, Domain: os.Getenv("CUSTOM_CLUSTER_DOMAIN"),
 		Workers: o.threads, Identity: identity, Election: o.election, Log: o.log, Registry: registry, Now: time.Now,
@@ -215,20 +250,18 @@ func (o operator) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	endpoints, err := listen([]endpoint{
+		{flag: "--metrics-bind-address", address: o.metrics, handler: controller.MetricsHandler(registry)},
+		{flag: "--health-probe-bind-address", address: o.probes, handler: c.HealthHandler()}})
+	if err != nil {
+		return err
+	}
 	// The endpoints stay up until the controller has stopped, so that the last counts can still be scraped.
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	group, ctx := errgroup.WithContext(ctx)
-	for _, e := range []endpoint{{o.metrics, "metrics", controller.MetricsHandler(registry)}, {o.probes, "probes", c.HealthHandler()}} {
-		if e.address == "0" {
-			continue
-		}
-		listener, err := net.Listen("tcp", e.address)
-		if err != nil {
-			stopServing()
-			return fmt.Errorf("serve %s: %w", e.name, err)
-		}
-		o.log.Info("listening", zap.String("for", e.name), zap.String("address", listener.Addr().String()))
-		group.Go(func() error { return controller.Serve(serving, listener, e.handler) })
+	for _, e := range endpoints {
+		o.log.Info("listening", zap.String("for", e.flag), zap.String("address", e.listener.Addr().String()))
+		group.Go(func() error { return controller.Serve(serving, e.listener, e.handler) })
 	}
 	o.log.Info("starting", zap.String("version", version), zap.Strings("kinds", kindNames(o.kinds)), zap.String("namespace", o.namespace))
 	group.Go(func() error {

@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
+	"net"
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -8,12 +11,31 @@ import (
 
 // endpoint is one address that the operator listens on, and what it answers there.
 type endpoint struct {
-	address, name string
+	flag, address string // the flag that gave the address, and the address or "0"
 	handler       http.Handler
+	listener      net.Listener
 }
 
-// buildInfo is a metric that is always 1 and says in its labels what runs.
-func buildInfo() prometheus.Collector {
+// listen opens all endpoints but those whose address is "0", or none.
+func listen(endpoints []endpoint) (open []endpoint, err error) {
+	for _, e := range endpoints {
+		if e.address == "0" {
+			continue
+		}
+		if e.listener, err = net.Listen("tcp", e.address); err != nil {
+			err = fmt.Errorf("%s: %w", e.flag, err)
+			for _, o := range open {
+				err = errors.Join(err, o.listener.Close())
+			}
+			return nil, err
+		}
+		open = append(open, e)
+	}
+	return open, nil
+}
+
+// BuildInfo is a metric that is always 1 and says in its labels what runs.
+func BuildInfo() prometheus.Collector {
 	b := build()
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "training_operator_build_info", Help: "What runs; always 1.",
 		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Revision, "goversion": b.Go}}, func() float64 { return 1 })

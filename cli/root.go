@@ -31,7 +31,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	root.SetOut(out)
 	root.SetErr(errOut)
 
-	err := root.ExecuteContext(ctx)
+	called, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0
 	}
@@ -46,11 +46,14 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	if text := err.Error(); text != "" {
 		fmt.Fprintf(errOut, "error: %s\n", text)
 		if code == 2 && !began {
-			fmt.Fprintf(errOut, "See '%s --help'.\n", root.CommandPath())
+			fmt.Fprintf(errOut, "See '%s --help'.\n", called.CommandPath())
 		}
 	}
 	return code
 }
+
+// Commands returns the tree of all commands, to be looked at and not to be run.
+func Commands() *cobra.Command { return newRoot("stoic", func() {}) }
 
 func newRoot(name string, began func()) *cobra.Command {
 	root := &cobra.Command{
@@ -68,7 +71,7 @@ A malformed object is told what is wrong with it, and disturbs nobody else.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return cmd.Help()
 		},
-		Args: cobra.NoArgs,
+		// No Args: then cobra itself refuses unknown commands, with a suggestion.
 	}
 	if name == "kubectl-stoic" {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl stoic"}

@@ -31,6 +31,10 @@ type metrics struct {
 	queues    *queueMetrics
 }
 
+// RegisterMetrics registers all that a controller counts. New does so itself; this is for those who want to know
+// what there is without running one.
+func RegisterMetrics(registry prometheus.Registerer) { newMetrics(registry) }
+
 func newMetrics(registry prometheus.Registerer) *metrics {
 	m := &metrics{jobs: map[plan.Counter]*prometheus.CounterVec{}}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"stoic/cli"
+)
+
+// flags lists every command with its flags, as the commands themselves declare them.
+func flags() (string, error) {
+	root := cli.Commands()
+	root.InitDefaultCompletionCmd()
+	var b strings.Builder
+	b.WriteString("# Commands and flags\n\n" + root.Long + "\n\n")
+	var rows [][]string
+	for _, c := range visible(root) {
+		rows = append(rows, []string{"[" + code(c.CommandPath()) + "](#" + anchor(c) + ")", c.Short})
+	}
+	b.WriteString(table([]string{"command", "what it does"}, rows))
+	b.WriteString(`
+Every command has ` + "`-h`, `--help`" + `. Called as ` + "`manager`" + `, the program is ` + "`stoic controller`" + `; called as
+` + "`kubectl-stoic`" + `, it is a plugin of kubectl: ` + "`kubectl stoic`" + `.
+
+Exit codes: 0 done; 1 it failed, or something is wrong with a manifest; 2 it was called wrongly.
+`)
+	for _, c := range visible(root) {
+		command(&b, c)
+	}
+	return b.String(), nil
+}
+
+// visible are the commands that help shows, without those of completion, which are named after shells.
+func visible(root *cobra.Command) []*cobra.Command {
+	var found []*cobra.Command
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+func anchor(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
+
+func command(b *strings.Builder, c *cobra.Command) {
+	b.WriteString("\n## " + c.CommandPath() + "\n\n")
+	about := c.Long
+	if about == "" || c.Name() == "completion" { // cobra's own text is about files of shells
+		about = c.Short + "."
+	}
+	b.WriteString(strings.TrimSpace(about) + "\n")
+	if c.HasAvailableSubCommands() {
+		var names []string
+		for _, sub := range visible(c) {
+			names = append(names, sub.Name())
+		}
+		b.WriteString("\nIts argument is one of " + list(names) + ".\n")
+	}
+	var rows, ignored [][]string
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		switch {
+		case f.Name == "help":
+		case f.Hidden:
+			ignored = append(ignored, []string{code("--" + f.Name)})
+		default:
+			kind, usage := pflag.UnquoteUsage(f)
+			rows = append(rows, []string{name(f, kind), fallback(f), usage})
+		}
+	})
+	if len(rows) > 0 {
+		b.WriteString("\n" + table([]string{"flag", "default", "what it does"}, rows))
+	}
+	if len(ignored) > 0 {
+		b.WriteString("\nAccepted without effect, with a warning in the log, so that the command line of training-operator can stay:\n")
+		for _, f := range ignored {
+			b.WriteString("\n* " + f[0])
+		}
+		b.WriteString("\n")
+	}
+	if c.Example != "" {
+		b.WriteString("\n```sh\n" + unindent(c.Example) + "\n```\n")
+	}
+}
+
+// name is "`-o`, `--output` string".
+func name(f *pflag.Flag, kind string) string {
+	written := code("--" + f.Name)
+	if f.Shorthand != "" {
+		written = code("-"+f.Shorthand) + ", " + written
+	}
+	return strings.TrimSpace(written + " " + kind)
+}
+
+// fallback is the default, unless it says nothing.
+func fallback(f *pflag.Flag) string {
+	switch f.DefValue {
+	case "", "[]":
+		return ""
+	}
+	return code(f.DefValue)
+}
+
+func unindent(text string) string {
+	lines := strings.Split(strings.Trim(text, "\n"), "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimPrefix(l, "  ")
+	}
+	return strings.Join(lines, "\n")
+}

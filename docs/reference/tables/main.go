@@ -1,0 +1,97 @@
+// Tables writes the reference pages in docs/reference from what the program itself says: its metrics, flags, kinds,
+// codes and reasons. Nobody edits these pages.
+//
+//	go run ./docs/reference/tables          writes them
+//	go run ./docs/reference/tables -check   lists those that are not as they would be written, and exits with 1
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// page is one file and what makes its text.
+type page struct {
+	name string
+	text func() (string, error)
+}
+
+func pages() []page {
+	return []page{
+		{"codes.md", codes}, {"events.md", events}, {"flags.md", flags}, {"kinds.md", kinds}, {"metrics.md", metrics},
+	}
+}
+
+func main() {
+	folder := flag.String("o", filepath.Join("docs", "reference"), "where the pages are")
+	check := flag.Bool("check", false, "write nothing; fail if a page is not as it would be written")
+	flag.Parse()
+	if err := run(*folder, *check); err != nil {
+		fmt.Fprintln(os.Stderr, "tables:", err)
+		os.Exit(1)
+	}
+}
+
+// run makes every page and writes those that differ, or lists them.
+func run(folder string, check bool) error {
+	var stale []string
+	for _, p := range pages() {
+		text, err := p.text()
+		if err != nil {
+			return fmt.Errorf("make %s: %w", p.name, err)
+		}
+		text = notice + text
+		file := filepath.Join(folder, p.name)
+		there, err := os.ReadFile(file)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("read a page: %w", err)
+		}
+		if bytes.Equal(there, []byte(text)) {
+			continue
+		}
+		stale = append(stale, file)
+		if check {
+			continue
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			return fmt.Errorf("write a page: %w", err)
+		}
+	}
+	if check && len(stale) > 0 {
+		return fmt.Errorf("not as the program says; run `make generate`:\n  %s", strings.Join(stale, "\n  "))
+	}
+	return nil
+}
+
+const notice = "<!-- Written by `make generate`; do not edit. -->\n"
+
+// table writes rows of Markdown below a heading row.
+func table(heading []string, rows [][]string) string {
+	var b strings.Builder
+	line := func(cells []string) {
+		for _, c := range cells {
+			b.WriteString("| " + strings.NewReplacer("|", `\|`, "\n", " ").Replace(c) + " ")
+		}
+		b.WriteString("|\n")
+	}
+	line(heading)
+	b.WriteString(strings.Repeat("|---", len(heading)) + "|\n")
+	for _, row := range rows {
+		line(row)
+	}
+	return b.String()
+}
+
+// code puts a word into backquotes; nothing stays nothing.
+func code(word string) string {
+	if word == "" {
+		return ""
+	}
+	return "`" + word + "`"
+}

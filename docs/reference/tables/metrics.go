@@ -1,0 +1,125 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"stoic/cli"
+	"stoic/controller"
+)
+
+// metrics lists every family that a real registry gathers once each has a sample.
+func metrics() (string, error) {
+	families, err := gather()
+	if err != nil {
+		return "", err
+	}
+	var rows [][]string
+	for _, f := range families {
+		rows = append(rows, []string{code(f.name), f.kind, list(f.labels), f.help})
+	}
+	return `# Metrics
+
+Served on ` + "`/metrics`" + ` at ` + "`--metrics-bind-address`" + `. No label ever holds the name of a job.
+
+` + table([]string{"name", "type", "labels", "what it counts"}, rows) + `
+Beside these are those of the Go runtime (` + "`go_*`" + `) and of the process (` + "`process_*`" + `).
+`, nil
+}
+
+// family is what one metric says of itself.
+type family struct {
+	name, kind, help string
+	labels           []string
+}
+
+// gather registers everything that the operator registers of its own and returns all families, sorted by name.
+func gather() ([]family, error) {
+	registry, err := registered()
+	if err != nil {
+		return nil, err
+	}
+	gathered, err := registry.Gather()
+	if err != nil {
+		return nil, fmt.Errorf("gather: %w", err)
+	}
+	families := make([]family, len(gathered))
+	for i, g := range gathered {
+		f := family{name: g.GetName(), kind: strings.ToLower(g.GetType().String()), help: g.GetHelp()}
+		for _, m := range g.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if !slices.Contains(f.labels, l.GetName()) {
+					f.labels = append(f.labels, l.GetName())
+				}
+			}
+		}
+		families[i] = f
+	}
+	return families, nil
+}
+
+// registered is a registry in which every family has a sample.
+func registered() (*prometheus.Registry, error) {
+	registry := prometheus.NewRegistry()
+	all := &remembering{Registerer: registry}
+	controller.RegisterMetrics(all)
+	all.MustRegister(cli.BuildInfo())
+	for _, c := range all.collectors {
+		if err := sample(c); err != nil {
+			return nil, err
+		}
+	}
+	return registry, nil
+}
+
+// remembering is a registry that knows what was registered.
+type remembering struct {
+	prometheus.Registerer
+	collectors []prometheus.Collector
+}
+
+func (r *remembering) Register(c prometheus.Collector) error {
+	r.collectors = append(r.collectors, c)
+	return r.Registerer.Register(c)
+}
+
+func (r *remembering) MustRegister(cs ...prometheus.Collector) {
+	r.collectors = append(r.collectors, cs...)
+	r.Registerer.MustRegister(cs...)
+}
+
+// sample makes one sample of a family with labels: one that has none is not gathered.
+func sample(c prometheus.Collector) error {
+	switch vec := c.(type) {
+	case *prometheus.CounterVec:
+		return touch(vec.GetMetricWithLabelValues)
+	case *prometheus.GaugeVec:
+		return touch(vec.GetMetricWithLabelValues)
+	case *prometheus.HistogramVec:
+		return touch(vec.GetMetricWithLabelValues)
+	}
+	return nil
+}
+
+// touch makes a sample with as many label values as the family takes.
+func touch[M any](metric func(...string) (M, error)) error {
+	const most = 8
+	for n := range most {
+		if _, err := metric(make([]string, n)...); err == nil {
+			return nil
+		}
+	}
+	return errors.New("a family takes none of 0 to 7 label values")
+}
+
+func list(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = code(w)
+	}
+	return strings.Join(quoted, ", ")
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+// root is the checkout, seen from this folder.
+const root = "../../.."
+
+func TestWriteThenCheck(t *testing.T) {
+	folder := t.TempDir()
+	if err := run(folder, true); err == nil || !strings.Contains(err.Error(), "metrics.md") || !strings.Contains(err.Error(), "make generate") {
+		t.Fatalf("a check of an empty folder says %v; it must name the pages and the command", err)
+	}
+	if err := run(folder, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(folder, true); err != nil {
+		t.Fatalf("a check of what was just written says %v", err)
+	}
+	stale := filepath.Join(folder, "kinds.md")
+	if err := os.WriteFile(stale, []byte("edited"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	err := run(folder, true)
+	if err == nil || !strings.Contains(err.Error(), stale) || strings.Contains(err.Error(), "flags.md") {
+		t.Fatalf("one page was edited, the check says %v", err)
+	}
+	if text, err := os.ReadFile(stale); err != nil || string(text) != "edited" {
+		t.Errorf("a check has written: %q, %v", text, err)
+	}
+}
+
+// TestStable: the pages are the same wherever they are made.
+func TestStable(t *testing.T) {
+	before, err := flags()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"KUBEFLOW_NAMESPACE", "MY_POD_NAMESPACE", "MY_POD_NAME", "KUBECONFIG", "HOME"} {
+		t.Setenv(name, "/elsewhere")
+	}
+	after, err := flags()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if before != after {
+		t.Error("the environment shows in flags.md")
+	}
+}
+
+func TestTableEscapes(t *testing.T) {
+	if got, want := table([]string{"a"}, [][]string{{"x|y\nz"}}), "| a |\n|---|\n| x\\|y z |\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestLint(t *testing.T) {
+	registry, err := registered()
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems, err := testutil.GatherAndLint(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+// TestUpstreamNames: dashboards know these. They keep their spelling ("successful" where a condition is called
+// Succeeded) and their labels.
+func TestUpstreamNames(t *testing.T) {
+	families, err := gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, what := range []string{"created", "deleted", "successful", "failed", "restarted"} {
+		name := "training_operator_jobs_" + what + "_total"
+		i := slices.IndexFunc(families, func(f family) bool { return f.name == name })
+		if i < 0 {
+			t.Errorf("%s is not there", name)
+			continue
+		}
+		if f := families[i]; f.kind != "counter" || !slices.Equal(f.labels, []string{"framework", "job_namespace"}) {
+			t.Errorf("%s is a %s with labels %v", name, f.kind, f.labels)
+		}
+	}
+}
+
+// TestLabels: whoever adds a label says here why its values are few.
+func TestLabels(t *testing.T) {
+	few := map[string]string{
+		"code": "HTTP", "method": "HTTP", "verb": "HTTP", "host": "one API server",
+		"controller": "one a kind, and events", "name": "the same, of a queue", "kind": "kinds", "framework": "kinds",
+		"job_namespace": "namespaces, as upstream has it", "reason": "codes", "result": "three",
+		"version": "one", "revision": "one", "goversion": "one",
+	}
+	families, err := gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, l := range f.labels {
+			if few[l] == "" {
+				t.Errorf("%s has label %s: how many values can it have?", f.name, l)
+			}
+		}
+		if f.help == "" {
+			t.Errorf("%s has no help", f.name)
+		}
+	}
+}
+
+// TestDocumentedMetricsExist: whatever looks like one of our metrics in a text is one.
+func TestDocumentedMetricsExist(t *testing.T) {
+	families, err := gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	exists := func(name string) bool {
+		return slices.ContainsFunc(families, func(f family) bool {
+			part, is := strings.CutPrefix(name, f.name)
+			return is && (part == "" || f.kind == "histogram" && slices.Contains([]string{"_bucket", "_sum", "_count"}, part))
+		})
+	}
+	word := regexp.MustCompile(`\b(training_operator|workqueue|rest_client)_[a-z0-9_]*[a-z0-9]`)
+	seen := 0
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && d.Name() != "..":
+			return fs.SkipDir
+		case d.IsDir() || !slices.Contains([]string{".md", ".yaml", ".json"}, filepath.Ext(path)):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, name := range word.FindAllString(string(text), -1) {
+			seen++
+			if !exists(name) {
+				t.Errorf("%s speaks of %s, which is not there", path, name)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen < 10 {
+		t.Errorf("found %d names of metrics in all texts; the pattern is wrong", seen)
+	}
+}

@@ -1,0 +1,56 @@
+package schema
+
+// Notice says of one reason where it is found and when it is given.
+type Notice struct {
+	Reason string
+	OfKind bool   // the kind's name stands in front of it: TFJobCreated
+	Where  string // NormalEvent, WarningEvent, or the conditions that carry it
+	When   string // to stand behind "given when"
+}
+
+const (
+	NormalEvent  = "Normal event"
+	WarningEvent = "Warning event"
+)
+
+// Notices lists every reason, in the order in which a job may meet them. A reason that is given in a condition and
+// in an event is listed twice.
+func Notices() []Notice {
+	const created, running, restarting = "condition Created", "condition Running", "condition Restarting"
+	const suspended, succeeded, failed, stalled = "condition Suspended", "condition Succeeded", "condition Failed", "condition Stalled"
+	return []Notice{
+		{ReasonFailedValidation, true, WarningEvent, "a spec is rejected; one event for each of the first problems, and one that counts the others"},
+		{ReasonInvalidSpec, false, stalled, "the spec of a job that never started is rejected"},
+		{ReasonInvalidSpec, false, failed, "the same; it goes away when the spec is repaired"},
+		{ReasonInvalidSpecUpdate, false, stalled, "a job that has started is edited into something that is rejected; its pods are not touched"},
+		{ReasonSpecAccepted, true, NormalEvent, "a rejected spec was repaired"},
+		{ReasonUnknownField, false, WarningEvent, "a field is unknown or stands in the wrong place; the job runs"},
+		{ReasonSpecWarning, true, WarningEvent, "something else is odd that does not keep the job from running"},
+
+		{ReasonCreated, true, created, "the job is accepted"},
+		{ReasonSuspended, true, suspended, "`runPolicy.suspend` is true and the pods are deleted"},
+		{ReasonSuspended, true, running, "a running job is suspended"},
+		{ReasonSuspended, true, NormalEvent, "the job is suspended"},
+		{ReasonResumed, true, suspended, "`runPolicy.suspend` is no longer true"},
+		{ReasonResumed, true, NormalEvent, "the job is resumed"},
+		{ReasonRunning, true, running, "a pod that counts for the job runs"},
+		{ReasonRestarting, true, restarting, "the operator restarts a replica"},
+		{ReasonRestarting, true, WarningEvent, "the same"},
+		{ReasonSucceeded, true, succeeded, "the job has succeeded; this is final"},
+		{ReasonSucceeded, true, NormalEvent, "the same"},
+		{ReasonFailed, true, failed, "the job has failed; this is final"},
+		{ReasonFailed, true, WarningEvent, "the same; not for a rejected spec"},
+
+		{ReasonCreatedPod, false, NormalEvent, "pods were created; one event names all of a pass"},
+		{ReasonCreatePodFailed, false, WarningEvent, "the API server refuses a pod for a reason that the author can act on, for example a quota"},
+		{ReasonDeletedPod, false, NormalEvent, "pods were deleted"},
+		{ReasonDeletePodFailed, false, WarningEvent, "the API server refuses the deletion of a pod"},
+		{ReasonCreatedService, false, NormalEvent, "services were created"},
+		{ReasonCreateServiceFailed, false, WarningEvent, "the API server refuses a service"},
+		{ReasonDeletedService, false, NormalEvent, "services were deleted"},
+		{ReasonDeleteServiceFailed, false, WarningEvent, "the API server refuses the deletion of a service"},
+		{ReasonNameConflict, false, WarningEvent, "a pod or service that belongs to somebody else has the name of one of the job's; it is not touched"},
+		{ReasonDeletedJob, false, NormalEvent, "the job was deleted because `ttlSecondsAfterFinished` had passed"},
+		{ReasonDeleteJobFailed, false, WarningEvent, "the API server refuses that deletion"},
+	}
+}
