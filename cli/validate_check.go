@@ -1,0 +1,215 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	yamlnode "go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kjson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+
+	"stoic/convert"
+	"stoic/schema"
+)
+
+// entry is one object in a document: its value and its place.
+type entry struct {
+	file string
+	doc  document
+	raw  any
+	node *yamlnode.Node
+	// prefix leads from the document to the object: empty, or items[3] in a list.
+	prefix string
+}
+
+// source checks one file.
+func (r *report) source(file string, content []byte) {
+	for _, doc := range documents(content) {
+		r.document(file, doc)
+	}
+}
+
+func (r *report) document(file string, doc document) {
+	e := entry{file: file, doc: doc, node: &yamlnode.Node{Line: 1, Column: 1}}
+	text, err := yaml.YAMLToJSON(doc.text)
+	if err == nil {
+		err = kjson.Unmarshal(text, &e.raw)
+	}
+	if err != nil {
+		r.syntax(e, err)
+		return
+	}
+	var node yamlnode.Node
+	if yamlnode.Unmarshal(doc.text, &node) == nil && len(node.Content) > 0 {
+		e.node = &node
+	}
+	fields, _ := e.raw.(map[string]any)
+	kind, _ := fields["kind"].(string)
+	items, ok := fields["items"].([]any)
+	if !ok || !strings.HasSuffix(kind, "List") {
+		r.object(e)
+		return
+	}
+	for i, item := range items {
+		e.prefix = fmt.Sprintf("items[%d]", i)
+		e.raw = item
+		r.object(e)
+	}
+}
+
+// lineInError finds where a YAML error is, and what it is, in the words of the parser.
+var lineInError = regexp.MustCompile(`(?:yaml: )?(?:line (\d+): )?([^\n]*)$`)
+
+const templateHint = "this looks like a template that is not rendered; pipe `helm template` into this command"
+
+// syntax tells of a document that is not YAML.
+func (r *report) syntax(e entry, err error) {
+	message := err.Error()
+	if inner := errors.Unwrap(err); inner != nil {
+		message = inner.Error()
+	}
+	at := place{line: 1, column: 1}
+	if found := lineInError.FindStringSubmatch(message); found != nil {
+		if line, err := strconv.Atoi(found[1]); err == nil {
+			at.line = line
+		}
+		message = found[2]
+	}
+	p := schema.Problem{Code: schema.InvalidValue, Found: "a document that is not YAML: " + schema.Clean(message, 200), Want: "be YAML or JSON"}
+	if bytes.Contains(e.doc.text, []byte("{{")) {
+		p.Hint = templateHint
+	}
+	r.Summary.Documents++
+	r.Summary.Rejected++
+	object := checked{file: e.file}
+	r.add(e, &object, "error", at, p)
+	r.finish(object)
+}
+
+// object checks one object, if it is of a kind that this program serves.
+func (r *report) object(e entry) {
+	fields, _ := e.raw.(map[string]any)
+	kind, problems := recognize(fields)
+	if kind == nil && len(problems) == 0 {
+		r.Summary.Skipped++
+		return
+	}
+	r.Summary.Documents++
+	object := checked{file: e.file}
+	var warnings []schema.Problem
+	if kind != nil {
+		result := convert.Object(kind, &unstructured.Unstructured{Object: fields})
+		object.name = name{Kind: kind.Name, Namespace: schema.Clean(result.Meta.Namespace, 253), Name: schema.Clean(result.Meta.Name, 253)}
+		if result.Rejection != nil {
+			problems = append(problems, result.Rejection.Problems...)
+		}
+		warnings = result.Warnings
+	}
+	if len(problems) > 0 {
+		r.Summary.Rejected++
+	}
+	for _, p := range problems {
+		r.problem(e, &object, "error", p)
+	}
+	for _, p := range warnings {
+		r.problem(e, &object, "warning", p)
+	}
+	r.oddities(e, &object)
+	r.finish(object)
+}
+
+// recognize finds the kind of an object. Problems without a kind say why it cannot be known although the object
+// is of our API group; neither means that it is somebody else's.
+func recognize(fields map[string]any) (*schema.Kind, []schema.Problem) {
+	version, _ := fields["apiVersion"].(string)
+	name, _ := fields["kind"].(string)
+	group, _, _ := strings.Cut(version, "/")
+	for _, kind := range schema.Kinds() {
+		switch {
+		case group != kind.Group && version != "":
+		case strings.EqualFold(name, kind.Name) && version == "":
+			return kind, []schema.Problem{{Code: schema.MissingField, Path: "apiVersion", Want: "be set", Hint: `write "` + kind.APIVersion() + `"`}}
+		case strings.EqualFold(name, kind.Name):
+			return kind, nil
+		case name == "" && group == kind.Group:
+			return nil, []schema.Problem{{Code: schema.MissingField, Path: "kind", Want: "be set"}}
+		}
+	}
+	return nil, nil
+}
+
+// oddities tells what only the text shows: keys that are not what they seem, and templates that are not rendered.
+func (r *report) oddities(e entry, object *checked) {
+	node := e.node
+	for _, step := range stepsOf(e.prefix) {
+		if _, value := child(node, step); value != nil {
+			node = value
+		}
+	}
+	keys(node, "", func(path string, key *yamlnode.Node, again bool) {
+		p := schema.Problem{Path: schema.Cut(path, 400)}
+		if again {
+			// The others are lost without a word, here as in kubectl.
+			p.Code, p.Found, p.Hint = schema.DuplicateName, "a key that stands here twice", "only the last one counts"
+		} else if word := truth(key); word != "" {
+			p.Code, p.Found, p.Hint = schema.InvalidValue, "a key that YAML reads as "+word, "quote it: "+schema.Quote(key.Value)
+		} else {
+			return
+		}
+		r.add(e, object, "warning", place{line: key.Line, column: key.Column}, p)
+	})
+	if at := bytes.Index(e.doc.text, []byte("{{")); at >= 0 && object.errors > 0 && e.prefix == "" {
+		before := e.doc.text[:at]
+		r.add(e, object, "warning", place{line: 1 + bytes.Count(before, []byte("\n")), column: at - bytes.LastIndexByte(before, '\n')},
+			schema.Problem{Code: schema.InvalidValue, Found: `"{{"`, Hint: templateHint})
+	}
+}
+
+// problem tells what the converter found, with its place.
+func (r *report) problem(e entry, object *checked, severity string, p schema.Problem) {
+	onKey := p.Found == "" && (p.Code == schema.UnknownField || p.Code == schema.MisplacedField)
+	path := p.Path
+	if e.prefix != "" {
+		path = e.prefix + "." + path
+	}
+	at := find(e.node, path, onKey)
+	if strings.HasPrefix(p.Hint, "quote it: ") && at.scalar != nil {
+		p.Hint = "quote it: " + schema.Quote(at.scalar.Value) // yes, not true; 1.10, not 1.1
+	}
+	r.add(e, object, severity, at, p)
+}
+
+func (r *report) add(e entry, object *checked, severity string, at place, p schema.Problem) {
+	if severity == "error" {
+		object.errors++
+		r.Summary.Errors++
+	} else {
+		object.warnings++
+		r.Summary.Warnings++
+	}
+	r.Results = append(r.Results, finding{
+		File: e.file, Line: e.doc.line + at.line, Column: at.column, Severity: severity, Code: string(p.Code), Path: p.Path,
+		Found: p.Found, Expected: strings.TrimPrefix(p.Want, "be "), Hint: p.Hint, Message: p.String(), Object: object.name,
+	})
+}
+
+// finish puts the findings of an object in the order in which they stand in the file.
+func (r *report) finish(object checked) {
+	own := r.Results[len(r.Results)-object.errors-object.warnings:]
+	slices.SortStableFunc(own, func(a, b finding) int {
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Column - b.Column
+	})
+	if len(own) > 0 {
+		object.end = len(r.Results)
+		r.objects = append(r.objects, object)
+	}
+}

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// source is one file, or standard input.
+type source struct {
+	name  string // as messages show it
+	stdin bool
+}
+
+// sourcesOf finds the files behind arguments: a folder stands for the manifests in it, in order of name.
+func sourcesOf(arguments []string, recursive bool) (sources []source, unreadable []error) {
+	for _, argument := range arguments {
+		if argument == "-" {
+			sources = append(sources, source{name: "<stdin>", stdin: true})
+			continue
+		}
+		info, err := os.Stat(argument)
+		switch {
+		case err != nil:
+			unreadable = append(unreadable, err)
+		case !info.IsDir():
+			sources = append(sources, source{name: argument})
+		default:
+			found, errs := manifestsIn(argument, recursive)
+			if len(found) == 0 && len(errs) == 0 {
+				errs = append(errs, fmt.Errorf("%s: no file ends in .yaml, .yml or .json; -R looks into folders, too", argument))
+			}
+			sources, unreadable = append(sources, found...), append(unreadable, errs...)
+		}
+	}
+	return sources, unreadable
+}
+
+// manifestsIn lists what a folder holds. A folder below that cannot be read does not hide the others.
+func manifestsIn(folder string, recursive bool) (found []source, unreadable []error) {
+	_ = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			unreadable = append(unreadable, err)
+		case entry.IsDir() && path != folder && !recursive:
+			return fs.SkipDir
+		case !entry.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)):
+			found = append(found, source{name: path})
+		}
+		return nil
+	})
+	return found, unreadable
+}
+
+func (s source) read(in io.Reader) ([]byte, error) {
+	if s.stdin {
+		return io.ReadAll(in)
+	}
+	return os.ReadFile(s.name)
+}
+
+// document is one document of a file: its text, and the lines before it.
+type document struct {
+	text []byte
+	line int
+}
+
+// documents splits a file as kubectl does: JSON values one after the other, or YAML documents between lines that
+// begin with three dashes. Documents without content are left out.
+func documents(content []byte) []document {
+	content = bytes.TrimPrefix(content, []byte("\uFEFF"))
+	if values, ok := jsonDocuments(content); ok {
+		return values
+	}
+	var found []document
+	current := document{}
+	flush := func(next int) {
+		if hasContent(current.text) {
+			found = append(found, current)
+		}
+		current = document{line: next}
+	}
+	line := 0
+	for text := range bytes.Lines(content) {
+		line++
+		if rest, ok := bytes.CutPrefix(text, []byte("---")); ok && !hasContent(rest) {
+			flush(line)
+			continue
+		}
+		current.text = append(current.text, text...)
+	}
+	flush(0)
+	return found
+}
+
+// jsonDocuments reads content as JSON values; ok is false if it is anything else, such as YAML in braces.
+func jsonDocuments(content []byte) (found []document, ok bool) {
+	if !bytes.HasPrefix(bytes.TrimSpace(content), []byte("{")) {
+		return nil, false
+	}
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	for decoder.More() {
+		var raw json.RawMessage
+		if err := decoder.Decode(&raw); err != nil {
+			return nil, false
+		}
+		start := int(decoder.InputOffset()) - len(raw)
+		before := content[:start]
+		// Spaces for what stands before it on its line, so that the columns are right.
+		indent := bytes.Repeat([]byte(" "), start-(bytes.LastIndexByte(before, '\n')+1))
+		found = append(found, document{text: append(indent, raw...), line: bytes.Count(before, []byte("\n"))})
+	}
+	return found, true
+}
+
+// hasContent: anything but spaces and comments.
+func hasContent(text []byte) bool {
+	for line := range bytes.Lines(text) {
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
+			return true
+		}
+	}
+	return false
+}
