@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"math"
@@ -223,7 +224,7 @@ func TestEveryNodeEveryMutation(t *testing.T) {
 	roles := at(t, base, "spec", "tfReplicaSpecs").(map[string]any)
 	delete(roles, "PS") // it is like the others
 	delete(roles, "Worker")
-	jobs, rejections := 0, 0
+	jobs, rejections, compared := 0, 0, 0
 	for _, value := range mutations() {
 		for at := 1; ; at++ {
 			raw, _ := clone(base).(map[string]any)
@@ -232,17 +233,45 @@ func TestEveryNodeEveryMutation(t *testing.T) {
 			if n >= 0 {
 				break
 			}
-			if check(t, raw).Job != nil {
+			got := check(t, raw)
+			if got.Job != nil {
 				jobs++
 			} else {
 				rejections++
 			}
+			if compareWithDecoder(t, raw, got) {
+				compared++
+			}
 		}
 	}
-	t.Logf("%d jobs, %d rejections", jobs, rejections)
-	if jobs < 1000 || rejections < 1000 {
+	t.Logf("%d jobs, %d rejections, %d compared with the decoder", jobs, rejections, compared)
+	if jobs < 1000 || rejections < 1000 || compared < 1000 {
 		t.Error("the mutations are one-sided")
 	}
+}
+
+// compareWithDecoder holds the walk against the decoder that the API server uses for its own types. What we take it
+// takes; what it takes we take, or else we are stricter on purpose: no null in a list or as a value of a map.
+func compareWithDecoder(t *testing.T, raw map[string]any, got *Result) (compared bool) {
+	t.Helper()
+	text, err := json.Marshal(raw["spec"])
+	if err != nil || !bytes.Equal(text, encode(nil, raw["spec"])) {
+		return false // not JSON, or bytes that JSON cannot hold
+	}
+	var spec schema.TFJobSpec
+	err = json.Unmarshal(text, &spec)
+	if err != nil && got.Job != nil {
+		t.Errorf("a job, but %v in %s", err, text)
+	}
+	if err != nil || got.Rejection == nil {
+		return true
+	}
+	for _, p := range got.Rejection.Problems {
+		if p.Code == schema.TypeMismatch && p.Found != "null" && strings.HasPrefix(p.Path, "spec.") {
+			t.Errorf("the decoder does not mind: %s", p)
+		}
+	}
+	return true
 }
 
 func anyJSON() *rapid.Generator[any] {
