@@ -25,10 +25,9 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 		args = append([]string{args[0], "controller"}, args[1:]...)
 	}
 	began := false
-	root := newRoot(name, func() { began = true })
+	root := newRoot(name, out, func() { began = true })
 	root.SetArgs(args[1:])
 	root.SetIn(in)
-	root.SetOut(out)
 	root.SetErr(errOut)
 
 	called, err := root.ExecuteContextC(ctx)
@@ -43,7 +42,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	case !began:
 		code = 2
 	}
-	if text := err.Error(); text != "" {
+	if text := strings.TrimSpace(err.Error()); text != "" {
 		fmt.Fprintf(errOut, "error: %s\n", text)
 		if code == 2 && !began {
 			fmt.Fprintf(errOut, "See '%s --help'.\n", called.CommandPath())
@@ -53,9 +52,9 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 }
 
 // Commands returns the tree of all commands, to be looked at and not to be run.
-func Commands() *cobra.Command { return newRoot("stoic", func() {}) }
+func Commands() *cobra.Command { return newRoot("stoic", io.Discard, func() {}) }
 
-func newRoot(name string, began func()) *cobra.Command {
+func newRoot(name string, out io.Writer, began func()) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "stoic",
 		Short: "Runs distributed training jobs; no malformed object can upset it",
@@ -68,16 +67,52 @@ A malformed object is told what is wrong with it, and disturbs nobody else.`,
   stoic validate -f job.yaml`,
 		SilenceUsage: true, SilenceErrors: true,
 		PersistentPreRun: func(*cobra.Command, []string) { began() },
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return cmd.Help()
-		},
-		// No Args: then cobra itself refuses unknown commands, with a suggestion.
+		// Neither Run nor Args: then cobra itself refuses unknown commands, with a suggestion.
+	}
+	root.AddCommand(newControllerCommand(), newValidateCommand(), newUpCommand(), newVersionCommand())
+	root.SetHelpCommand(newHelpCommand())
+	root.SetOut(out) // before the next line: completion keeps it
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			refuseOtherShells(c)
+		}
 	}
 	if name == "kubectl-stoic" {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl stoic"}
+		for _, c := range append(root.Commands(), root) {
+			c.Example = strings.ReplaceAll(c.Example, "stoic ", "kubectl stoic ")
+		}
 	}
-	root.AddCommand(newControllerCommand(), newValidateCommand(), newUpCommand(), newVersionCommand())
 	return root
+}
+
+// newHelpCommand: cobra's own does not fail on a command that does not exist.
+func newHelpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Print the help of a command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, _, err := cmd.Root().Find(args)
+			if err != nil {
+				return &usageError{err}
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		},
+	}
+}
+
+// refuseOtherShells makes a misspelt shell an error: cobra prints help with exit code 0, which ends up in the file
+// that the completion was to be written to.
+func refuseOtherShells(completion *cobra.Command) {
+	completion.Args = cobra.ArbitraryArgs
+	completion.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return &usageError{fmt.Errorf("found shell %q, must be bash, fish, powershell or zsh", args[0])}
+		}
+		return cmd.Help()
+	}
 }
 
 // usageError is a call that cannot work as it was made: exit code 2.

@@ -12,7 +12,6 @@ import (
 // flags lists every command with its flags, as the commands themselves declare them.
 func flags() (string, error) {
 	root := cli.Commands()
-	root.InitDefaultCompletionCmd()
 	var b strings.Builder
 	b.WriteString("# Commands and flags\n\n" + root.Long + "\n\n")
 	var rows [][]string

@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// called runs the program as it would be run from a shell.
+func called(args ...string) (out, errOut string, code int) {
+	var stdout, stderr bytes.Buffer
+	code = Main(args, strings.NewReader(""), &stdout, &stderr)
+	return stdout.String(), stderr.String(), code
+}
+
+// outside takes away what the environment would say of an API server, and says where a file is that does not exist.
+func outside(t *testing.T) (missing string) {
+	t.Helper()
+	for _, name := range []string{"KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "KUBEFLOW_NAMESPACE", "MY_POD_NAMESPACE", "MY_POD_NAME"} {
+		t.Setenv(name, "")
+	}
+	return filepath.Join(t.TempDir(), "missing")
+}
+
+// TestCalls: what each call ends with, and the words that its user needs.
+func TestCalls(t *testing.T) {
+	missing := outside(t)
+	for _, test := range []struct {
+		call string
+		code int
+		says string // in stderr, or in stdout if the code is 0
+	}{
+		{"stoic", 0, "stoic up"},
+		{"stoic --help", 0, "Available Commands:"},
+		{"stoic help", 0, "Available Commands:"},
+		{"stoic help version", 0, "stoic version -o json"},
+		{"stoic help contrller", 2, "Did you mean this?\n\tcontroller"},
+		{"stoic contrller", 2, "unknown command \"contrller\" for \"stoic\"\n\nDid you mean this?\n\tcontroller\nSee 'stoic --help'."},
+		{"stoic nonsense", 2, "unknown command \"nonsense\" for \"stoic\"\nSee 'stoic --help'."},
+		{"stoic --nonsense", 2, "unknown flag: --nonsense\nSee 'stoic --help'."},
+		{"stoic version extra", 2, `unknown command "extra" for "stoic version"`},
+		{"stoic version", 0, "stoic dev (go"},
+		{"stoic version -o xml", 2, `--output: found "xml", must be "json" or be left out`},
+		{"stoic version -o", 2, "flag needs an argument: 'o' in -o\nSee 'stoic version --help'."},
+		{"stoic completion", 0, "Available Commands:"},
+		{"stoic completion bsh", 2, `found shell "bsh", must be bash, fish, powershell or zsh`},
+
+		{"stoic controller --nonsense", 2, "unknown flag: --nonsense\nSee 'stoic controller --help'."},
+		{"stoic controller extra", 2, `unknown command "extra" for "stoic controller"`},
+		{"stoic controller", 2, "no API server: this is not a pod; give --kubeconfig or set KUBECONFIG"},
+		{"manager", 2, "no API server"},
+		{"/manager --leader-elect", 2, "no API server"},
+		{"/usr/bin/manager.exe --help", 0, "Run the operator"},
+		{"manager --nonsense", 2, "unknown flag: --nonsense"},
+		{"stoic controller --kubeconfig " + missing, 2, "read the kubeconfig " + missing},
+		{"stoic controller --controller-threads 0", 2, "--controller-threads: found 0, must be at least 1"},
+		{"stoic controller --controller-threads many", 2, `invalid argument "many" for "--controller-threads"`},
+		{"stoic controller --kube-api-qps 0", 2, "--kube-api-qps: found 0, must be positive, or -1 for no limit"},
+		{"stoic controller --kube-api-qps NaN", 2, "--kube-api-qps: found NaN"},
+		{"stoic controller --kube-api-qps -1", 2, "no API server"},
+		{"stoic controller --kube-api-burst 0", 2, "--kube-api-burst: found 0, must be at least 1"},
+		{"stoic controller --gang-scheduler-name volcano", 2, `--gang-scheduler-name: found "volcano", must be left out`},
+		{"stoic controller --gang-scheduler-name=", 2, "no API server"},
+		{"stoic controller --enable-scheme TFJob", 2, "no API server"},
+		{"stoic controller --enable-scheme tfjob --enable-scheme TFJOB", 2, "no API server"},
+		{"stoic controller --enable-scheme PyTorchJob", 2, `--enable-scheme: found "PyTorchJob", must be one of TFJob`},
+		{"stoic controller --enable-scheme tfjob,mpijob", 2, `--enable-scheme: found "mpijob", must be one of TFJob`},
+		{"stoic controller --enable-scheme=", 2, "no API server"},
+		{"stoic controller --namespace a,b", 2, `--namespace: found "a,b", must be the name of one namespace`},
+		{"stoic controller --leader-election-id=", 2, `--leader-election-id: found "", must be a name`},
+		{"stoic controller --metrics-bind-address=", 2, `--metrics-bind-address: found "", must be an address`},
+		{"stoic controller --health-probe-bind-address=", 2, `--health-probe-bind-address: found "", must be an address`},
+		{"stoic controller --zap-log-level loud", 2, `--zap-log-level: found "loud", must be "debug", "info", "warn", "error" or a number`},
+		{"stoic controller --zap-encoder xml", 2, `--zap-encoder: found "xml", must be "json" or "console"`},
+		{"stoic controller --zap-encoder console --zap-log-level 5 --zap-devel", 2, "no API server"},
+		{"stoic controller --zap-log-level -3", 2, "no API server"},
+
+		{"stoic up --nodes x", 2, `invalid argument "x" for "--nodes"`},
+		{"stoic up extra", 2, `unknown command "extra" for "stoic up"`},
+		{"stoic up --examples " + missing, 2, "read the examples: "},
+	} {
+		t.Run(test.call, func(t *testing.T) {
+			out, errOut, code := called(strings.Fields(test.call)...)
+			where := errOut
+			if code == 0 {
+				where = out
+				if errOut != "" {
+					t.Errorf("it worked, and yet stderr says %q", errOut)
+				}
+			} else if out != "" {
+				t.Errorf("it failed, and yet stdout says %q", out)
+			}
+			if code != test.code || !strings.Contains(where, test.says) {
+				t.Errorf("code %d, want %d; stdout %q, stderr %q, want %q", code, test.code, out, errOut, test.says)
+			}
+			if strings.Contains(errOut, "panic") || strings.Contains(errOut, "goroutine") {
+				t.Errorf("a trace: %s", errOut)
+			}
+		})
+	}
+}
+
+// TestHelpGolden: the help of every command, word for word. `go test ./cli -update` writes it.
+func TestHelpGolden(t *testing.T) {
+	calls := map[string][]string{"stoic": {"stoic", "--help"}, "manager": {"manager", "--help"}, "kubectl-stoic": {"kubectl-stoic", "--help"},
+		"kubectl-stoic-validate": {"/usr/local/bin/kubectl-stoic", "validate", "--help"}}
+	for _, c := range visibleCommands() {
+		calls["stoic-"+c] = []string{"stoic", c, "--help"}
+	}
+	for name, args := range calls {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("KUBEFLOW_NAMESPACE", "elsewhere") // help reads the same everywhere
+			t.Setenv("MY_POD_NAMESPACE", "elsewhere")
+			out, errOut, code := called(args...)
+			if code != 0 || errOut != "" {
+				t.Fatalf("code %d, stderr %q", code, errOut)
+			}
+			file := filepath.Join("testdata", "help", name+".txt")
+			if *update {
+				if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(file, []byte(out), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), out); diff != "" {
+				t.Errorf("help (-want +got), -update to accept:\n%s", diff)
+			}
+		})
+	}
+}
+
+func visibleCommands() (names []string) {
+	for _, c := range Commands().Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// TestEveryCommandHelps: each says in one line what it does and shows how it is called.
+func TestEveryCommandHelps(t *testing.T) {
+	for _, c := range Commands().Commands() {
+		if c.Short == "" || strings.HasSuffix(c.Short, ".") {
+			t.Errorf("%s: short text %q", c.CommandPath(), c.Short)
+		}
+		if c.Name() != "help" && c.Name() != "completion" && c.Example == "" {
+			t.Errorf("%s has no example", c.CommandPath())
+		}
+	}
+}
+
+// TestPluginOfKubectl: what a user of the plugin reads is what they can type.
+func TestPluginOfKubectl(t *testing.T) {
+	out, _, _ := called("/usr/local/bin/kubectl-stoic", "version", "--help")
+	if !strings.Contains(out, "Usage:\n  kubectl stoic version [flags]") {
+		t.Errorf("usage does not say kubectl stoic:\n%s", out)
+	}
+	_, errOut, code := called("kubectl-stoic", "version", "--nonsense")
+	if want := "See 'kubectl stoic version --help'."; code != 2 || !strings.Contains(errOut, want) {
+		t.Errorf("code %d, stderr %q, want %q", code, errOut, want)
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	for shell, part := range map[string]string{"bash": "__start_stoic", "zsh": "#compdef stoic", "fish": "complete -c stoic", "powershell": "Register-ArgumentCompleter"} {
+		out, errOut, code := called("stoic", "completion", shell)
+		if code != 0 || errOut != "" || !strings.Contains(out, part) {
+			t.Errorf("%s: code %d, stderr %q, %d bytes without %q", shell, code, errOut, len(out), part)
+		}
+	}
+	// What the scripts ask the program.
+	out, _, code := called("stoic", "__complete", "contr")
+	if code != 0 || !strings.HasPrefix(out, "controller\tRun the operator\n") {
+		t.Errorf("code %d, %q", code, out)
+	}
+	out, _, code = called("stoic", "__complete", "controller", "--kube-api-q")
+	if code != 0 || !strings.HasPrefix(out, "--kube-api-qps\t") {
+		t.Errorf("code %d, %q", code, out)
+	}
+	out, _, _ = called("stoic", "__complete", "controller", "--webhook")
+	if strings.Contains(out, "--webhook") {
+		t.Errorf("a flag without effect is offered: %q", out)
+	}
+}
+
+func TestVersionForPrograms(t *testing.T) {
+	out, errOut, code := called("stoic", "version", "-o", "json")
+	var b Build
+	if err := json.Unmarshal([]byte(out), &b); err != nil || code != 0 || errOut != "" {
+		t.Fatalf("code %d, stderr %q, %v in %q", code, errOut, err, out)
+	}
+	if b.Version != "dev" || b.Go != runtime.Version() || b.Platform != runtime.GOOS+"/"+runtime.GOARCH {
+		t.Errorf("%+v", b)
+	}
+}

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"stoic/examples"
+)
+
+// TestExamplesOfOnesOwn: whatever is wrong with the folder is said before a control plane is started.
+func TestExamplesOfOnesOwn(t *testing.T) {
+	const head = "apiVersion: kubeflow.org/v1\nkind: TFJob\nmetadata: {name: a, annotations: {" + examples.Expect + ": "
+	for name, test := range map[string]struct {
+		files map[string]string
+		says  string
+	}{
+		"empty":             {nil, "no *.yaml in "},
+		"nothing to run":    {map[string]string{"README.md": "text"}, "no *.yaml in "},
+		"wrong expectation": {map[string]string{"a.yaml": head + "Perhaps}}\n"}, `a.yaml: annotation ` + examples.Expect + `: found "Perhaps", must be Succeeded, Failed or Rejected`},
+		"no expectation":    {map[string]string{"sub/a.yaml": "kind: TFJob\n"}, "sub/a.yaml: annotation " + examples.Expect + `: found "", must be`},
+		"another kind":      {map[string]string{"a.yaml": "kind: Pod\n"}, `a.yaml: found kind "Pod", must be one that is served`},
+		"not YAML":          {map[string]string{"a.yaml": "{"}, "a.yaml: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			for file, text := range test.files {
+				if err := os.MkdirAll(filepath.Dir(filepath.Join(folder, file)), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			out, errOut, code := called("stoic", "up", "--once", "--examples", folder)
+			if code != 2 || out != "" || !strings.Contains(errOut, test.says) {
+				t.Errorf("code %d, stdout %q, stderr %q, want %q", code, out, errOut, test.says)
+			}
+		})
+	}
+}
+
+func TestBuiltInExamples(t *testing.T) {
+	jobs, err := readExamples("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := 0
+	for _, e := range jobs {
+		if e.expect == rejected {
+			wrong++
+		}
+		if e.namespace != "default" || e.name == "" {
+			t.Errorf("%+v", e)
+		}
+	}
+	if wrong < 3 || len(jobs)-wrong < 3 {
+		t.Errorf("%d examples, %d of them wrong", len(jobs), wrong)
+	}
+}
+
+// TestOlderCRDs: the demonstration begins with a CRD that lets anything in.
+func TestOlderCRDs(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "crds")
+	if err := writeOlderCRDs(folder); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "tfjobs.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var crd struct {
+		Spec struct {
+			Versions []struct {
+				Schema struct{ OpenAPIV3Schema map[string]any }
+			}
+		}
+	}
+	if err := yaml.Unmarshal(text, &crd); err != nil {
+		t.Fatal(err)
+	}
+	if len(crd.Spec.Versions) != 1 || len(crd.Spec.Versions[0].Schema.OpenAPIV3Schema) != 2 {
+		t.Errorf("%+v", crd)
+	}
+	if _, err := openCRD([]byte("spec: {versions: [1]}")); err == nil {
+		t.Error("a version that is a number was opened")
+	}
+}
+
+// TestDeployedLeavesTheDeploymentOut: the operator runs in this process, not as a simulated pod.
+func TestDeployedLeavesTheDeploymentOut(t *testing.T) {
+	crds, others, err := deployed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(crds), "kind: CustomResourceDefinition") || strings.Contains(string(others), "kind: Deployment") {
+		t.Errorf("%d bytes of CRDs, others:\n%s", len(crds), others)
+	}
+	if first, _, _ := strings.Cut(string(others), "\n---\n"); !strings.Contains(first, "kind: Namespace") {
+		t.Errorf("the namespace does not come first:\n%s", first)
+	}
+}
