@@ -49,7 +49,7 @@ func (r *reader) template(raw map[string]any, role *schema.Role) pod {
 func (r *reader) pod(spec map[string]any, pod *pod, role *schema.Role) {
 	if policy, _ := spec["restartPolicy"].(string); policy != "" && policy != role.Restart.Pod() {
 		r.enter("restartPolicy")
-		r.warning(schema.MisplacedField, schema.Quote(policy), "", "it is ignored, the replica's `restartPolicy` decides")
+		r.warning(schema.Conflict, schema.Quote(policy), "", "it is ignored, the replica's `restartPolicy` decides")
 		r.leave()
 	}
 	r.volumes(spec)
