@@ -16,8 +16,8 @@ type rule struct {
 //	finished    a verdict is on record                         cleans up; after the TTL deletes the job
 //	suspended   spec.runPolicy.suspend                         deletes all children
 //	begun       never                                          notes Created, Resumed and the start time
-//	expired     the deadline has passed                        Failed
 //	succeeded   the lead has succeeded                         Succeeded
+//	expired     the deadline has passed                        Failed
 //	exhausted   containers restarted too often                 Failed
 //	failed      a replica failed for good                      Failed
 //	going on    always                                         replaces, deletes and creates children
@@ -33,8 +33,8 @@ func rules() []rule {
 		{"finished", finished},
 		{"suspended", suspended},
 		{"begun", begin},
-		{"expired", expired},
 		{"succeeded", succeeded},
+		{"expired", expired},
 		{"exhausted", exhausted},
 		{"failed", failed},
 		{"going on", goOn},
