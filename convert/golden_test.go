@@ -97,6 +97,9 @@ func describeJob(b *strings.Builder, job *schema.Job) {
 	if policy := fmt.Sprintf("%+v", job.Policy); policy != fmt.Sprintf("%+v", schema.RunPolicy{CleanPods: schema.CleanNone}) {
 		fmt.Fprintf(b, "policy %s\n", policy)
 	}
+	if job.ManagedBy != "" {
+		fmt.Fprintf(b, "managed by %s\n", job.ManagedBy)
+	}
 	fmt.Fprintf(b, "lead %+v\n", job.Lead)
 	for _, role := range job.Roles {
 		fmt.Fprintf(b, "role %s x%d restart=%s port=%d ports=%v expendable=%t\n",

@@ -34,7 +34,18 @@ func (r *reader) head(raw map[string]any) *schema.Head {
 		head.Meta.DeletionTimestamp = &deleted
 	}
 	head.Status = statusOf(r.kind, raw["status"])
+	head.ManagedBy = managerOf(raw)
 	return head
+}
+
+// managerOf is the other controller that the API allows to run an object, if the object names it.
+func managerOf(raw map[string]any) string {
+	spec, _ := raw["spec"].(map[string]any)
+	policy, _ := spec["runPolicy"].(map[string]any)
+	if manager, _ := policy["managedBy"].(string); manager == schema.ManagedByMultiKueue {
+		return manager
+	}
+	return ""
 }
 
 // timeOf reads a time as the API writes it.

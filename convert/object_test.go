@@ -220,3 +220,24 @@ func TestAtOnce(t *testing.T) {
 	}
 	group.Wait()
 }
+
+// What another controller runs is not ours to reject, so the planner must know of it whatever else is wrong.
+func TestManagerIsReadOfRejections(t *testing.T) {
+	for _, c := range []struct {
+		policy any
+		want   string
+	}{
+		{map[string]any{"managedBy": schema.ManagedByMultiKueue, "backoffLimit": "x"}, schema.ManagedByMultiKueue},
+		{map[string]any{"managedBy": schema.ManagedByUs, "backoffLimit": "x"}, ""},
+		{map[string]any{"managedBy": "example.com/me"}, ""},
+		{map[string]any{"managedBy": int64(3)}, ""},
+		{"text", ""},
+	} {
+		raw := sound(t)
+		raw["spec"].(map[string]any)["runPolicy"] = c.policy
+		result := Object(schema.TFJob(), &unstructured.Unstructured{Object: raw})
+		if result.Rejection == nil || result.ManagedBy != c.want {
+			t.Errorf("%v: managed by %q, rejection %v; want %q and a rejection", c.policy, result.ManagedBy, result.Rejection, c.want)
+		}
+	}
+}

@@ -26,12 +26,9 @@ func (r *reader) policy(raw any) schema.RunPolicy {
 			r.choice("cleanPodPolicy", *clean, words)
 		}
 	}
-	if manager := spec.ManagedBy; manager != nil && *manager != schema.ManagedByUs {
-		policy.ManagedBy = *manager
-		if *manager != schema.ManagedByMultiKueue {
-			r.problemIn("managedBy", schema.InvalidValue, schema.Quote(*manager),
-				oneOf([]string{schema.ManagedByUs, schema.ManagedByMultiKueue}), "leave it out for this operator")
-		}
+	if manager := spec.ManagedBy; manager != nil && *manager != schema.ManagedByUs && *manager != schema.ManagedByMultiKueue {
+		r.problemIn("managedBy", schema.InvalidValue, schema.Quote(*manager),
+			oneOf([]string{schema.ManagedByUs, schema.ManagedByMultiKueue}), "leave it out for this operator")
 	}
 	if gang := spec.SchedulingPolicy; gang != nil {
 		r.enter("schedulingPolicy")

@@ -12,6 +12,9 @@ type Head struct {
 	Meta metav1.ObjectMeta
 	// Status is what the object's status says, read leniently; see Status.
 	Status Status
+	// ManagedBy is empty for us; else the name of the controller that runs this object instead of us. It is read of
+	// rejections too: what is not ours is not ours to reject.
+	ManagedBy string
 	// Warnings are the problems that do not keep a job from running, in order of path.
 	Warnings []Problem
 }
@@ -106,8 +109,6 @@ type RunPolicy struct {
 	Deadline  Limit // seconds after startTime until the job fails
 	Backoff   Limit // restarts until the job fails
 	Suspend   bool
-	// ManagedBy is empty for us; else the name of the controller that runs this job instead of us.
-	ManagedBy string
 	// Scheduling is read and checked; it has an effect only with gang scheduling.
 	Scheduling Scheduling
 }

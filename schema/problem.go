@@ -95,7 +95,10 @@ func Summarize(problems []Problem, consequence, advice string) string {
 		if i == MaxTold {
 			break
 		}
-		line := fmt.Sprintf(" [%d] %s.", i+1, p)
+		line := fmt.Sprintf(" [%d] %s", i+1, p)
+		if !strings.HasSuffix(line, "?") {
+			line += "."
+		}
 		room := MaxSummary - reserve - len(advice) - b.Len()
 		if len(line) > room {
 			if told > 0 {

@@ -10,8 +10,8 @@ type rule struct {
 //
 //	rule        speaks when                                    and then
 //	deleting    the object has a deletionTimestamp             nothing: garbage collection does the rest
+//	elsewhere   another controller runs the object             nothing, not even a status
 //	refused     the object is no job                           tells its author; pods stay as they are
-//	elsewhere   another controller runs the job                nothing, not even a status
 //	accepted    never                                          forgets an earlier refusal
 //	finished    a verdict is on record                         cleans up; after the TTL deletes the job
 //	suspended   spec.runPolicy.suspend                         deletes all children
@@ -27,8 +27,8 @@ type rule struct {
 func rules() []rule {
 	return []rule{
 		{"deleting", deleting},
-		{"refused", refuse},
 		{"elsewhere", elsewhere},
+		{"refused", refuse},
 		{"accepted", accept},
 		{"finished", finished},
 		{"suspended", suspended},
@@ -60,11 +60,12 @@ func decide(o Observed) (p Plan, rule string) {
 }
 
 func deleting(d *draft) bool {
-	d.silent = d.Head == nil || d.Head.Meta.DeletionTimestamp != nil
+	nothing := d.Head == nil || d.Job == nil && d.Rejection == nil
+	d.silent = nothing || d.Head.Meta.DeletionTimestamp != nil
 	return d.silent
 }
 
 func elsewhere(d *draft) bool {
-	d.silent = d.Job == nil || d.Job.Policy.ManagedBy != ""
+	d.silent = d.Head.ManagedBy != ""
 	return d.silent
 }

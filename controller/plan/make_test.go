@@ -25,3 +25,13 @@ func TestNothingObserved(t *testing.T) {
 		t.Errorf("got %+v", p)
 	}
 }
+
+func TestWhatAnotherControllerRunsIsNotRejected(t *testing.T) {
+	w := newWorld()
+	w.problems = []schema.Problem{{}}
+	o := w.observe()
+	o.Head.ManagedBy = schema.ManagedByMultiKueue
+	if diff := gocmp.Diff(Plan{}, Make(o)); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -79,7 +79,7 @@ func limit(v *int64) schema.Limit {
 func (w *world) job(head *schema.Head) *schema.Job {
 	job := &schema.Job{Head: head, Policy: schema.RunPolicy{
 		CleanPods: schema.CleanPodPolicy(w.Clean), TTL: limit(w.TTL), Deadline: limit(w.Deadline), Backoff: limit(w.Backoff),
-		Suspend: w.Suspend, ManagedBy: w.ManagedBy,
+		Suspend: w.Suspend,
 	}}
 	if job.Policy.CleanPods == "" {
 		job.Policy.CleanPods = schema.CleanNone
@@ -115,7 +115,7 @@ func (w *world) job(head *schema.Head) *schema.Job {
 
 // observe is what the controller sees.
 func (w *world) observe() Observed {
-	head := &schema.Head{Kind: w.kind, Meta: *w.meta.DeepCopy(), Status: w.status, Warnings: w.warnings}
+	head := &schema.Head{Kind: w.kind, Meta: *w.meta.DeepCopy(), Status: w.status, Warnings: w.warnings, ManagedBy: w.ManagedBy}
 	o := Observed{Head: head, Now: w.now, KeepsGeneration: !w.prune}
 	if len(w.problems) > 0 {
 		o.Rejection = &schema.Rejection{Head: head, Problems: w.problems}
