@@ -26,6 +26,8 @@ unit: ## run the tests that need no control plane
 	go test -race -short ./...
 	@echo "== the local control plane's own unit tests"
 	cd localcluster && go test ./access ./plane ./simulation ./supervise
+	@echo "== the CRDs, read as the API server reads them"
+	cd tools && go test -count=1 ./crdtest
 
 integration: ## run the tests on real control planes
 	@echo "== integration tests (the first run compiles the control plane: some minutes)"
