@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,12 +83,25 @@ type rig struct {
 // the CRD into the given shape ("" leaves it open).
 func newRig(t *testing.T, shape string, before func(*rig)) *rig {
 	t.Helper()
-	log := &lines{t: t}
-	c, err := cluster.Start(context.Background(), cluster.Options{
-		Source: filepath.Join(root, "localcluster"), Audit: true, Progress: log,
-		Users: map[string]string{"operator": operatorUser},
-		CRDs:  []string{filepath.Join(root, "test/fixtures/tfjobs-open.yaml")},
-	})
+	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "test/fixtures/tfjobs-open.yaml")}})
+	r.permit(t)
+	before(r)
+	if shape != "" {
+		r.kubectl(t, nil, "replace", "-f", shape)
+	}
+	return r
+}
+
+// bareRig starts a control plane in which nothing of ours is installed, beyond what the options name. The operator's
+// user has a kubeconfig called "operator".
+func bareRig(t *testing.T, o cluster.Options) *rig {
+	t.Helper()
+	o.Source, o.Audit, o.Progress = filepath.Join(root, "localcluster"), true, &lines{t: t}
+	if o.Users == nil {
+		o.Users = map[string]string{}
+	}
+	o.Users["operator"] = operatorUser
+	c, err := cluster.Start(context.Background(), o)
 	if err != nil {
 		t.Fatalf("start a control plane: %v", err)
 	}
@@ -101,14 +115,14 @@ func newRig(t *testing.T, shape string, before func(*rig)) *rig {
 		t.Fatal(err)
 	}
 	config.QPS, config.Burst = -1, 0
-	r := &rig{cluster: c, dynamic: dynamic.NewForConfigOrDie(config), typed: kubernetes.NewForConfigOrDie(config), keepsGeneration: true}
+	return &rig{cluster: c, dynamic: dynamic.NewForConfigOrDie(config), typed: kubernetes.NewForConfigOrDie(config), keepsGeneration: true}
+}
+
+// permit installs the namespace and the permissions that deploy/ gives to the operator.
+func (r *rig) permit(t *testing.T) {
+	t.Helper()
 	r.kubectl(t, nil, "apply", "-f", filepath.Join(root, "deploy/namespace.yaml"))
 	r.kubectl(t, nil, "apply", "-f", filepath.Join(root, "deploy/rbac"))
-	before(r)
-	if shape != "" {
-		r.kubectl(t, nil, "replace", "-f", shape)
-	}
-	return r
 }
 
 // lines passes a process's progress to the test's log.
@@ -268,10 +282,17 @@ type audited struct {
 		Code int `json:"code"`
 	} `json:"responseStatus"`
 	RequestObject json.RawMessage `json:"requestObject"`
+	Received      time.Time       `json:"requestReceivedTimestamp"`
 }
 
 // requests of the operator, as the API server saw them.
 func (r *rig) requests(t *testing.T) []audited {
+	t.Helper()
+	return r.requestsOf(t, operatorUser)
+}
+
+// requestsOf some users.
+func (r *rig) requestsOf(t *testing.T, users ...string) []audited {
 	t.Helper()
 	text, err := os.ReadFile(r.cluster.AuditLog())
 	if err != nil {
@@ -280,7 +301,7 @@ func (r *rig) requests(t *testing.T) []audited {
 	var found []audited
 	for line := range bytes.Lines(text) {
 		var a audited
-		if json.Unmarshal(line, &a) == nil && a.User.Username == operatorUser {
+		if json.Unmarshal(line, &a) == nil && slices.Contains(users, a.User.Username) {
 			found = append(found, a)
 		}
 	}

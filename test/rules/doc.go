@@ -1,5 +1,5 @@
 // Package rules answers one question: WHO MAY KNOW WHOM?
 //
 // Its tests hold the project's structure: which package may import which, and that every folder says what
-// question it answers.
+// question it answers. They also hold its texts to the truth: a job in a text is a job.
 package rules

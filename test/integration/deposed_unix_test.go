@@ -1,0 +1,59 @@
+//go:build unix
+
+package integration
+
+import (
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"stoic/cli/cluster"
+	"stoic/schema"
+)
+
+// TestPausedLeader: a leader that stands still for longer than its lease (a machine that is suspended, a process that
+// gets no time) finds when it wakes that another leads, ends with an error, and has not upset anything.
+func TestPausedLeader(t *testing.T) {
+	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd")}})
+	r.permit(t)
+	paused := r.operator(t, "", "--leader-elect")
+	r.awaitLeader(t, paused)
+	r.busy(t, "a")
+	r.awaitState(t, "default", "a-0", schema.Running)
+	if err := paused.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	other := r.operator(t, "", "--leader-elect")
+	r.awaitLeader(t, other)
+	r.busy(t, "b")
+	r.awaitState(t, "default", "b-4", schema.Running)
+	before := r.pods(t, "default", "b-4")
+	if err := paused.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-paused.ended:
+		paused.over = true
+		var code *exec.ExitError
+		if !errors.As(err, &code) || code.ExitCode() != 1 {
+			t.Errorf("the deposed leader ended with %v, want exit code 1", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Errorf("the deposed leader goes on:\n%s", paused.tail())
+	}
+	if text := paused.read(); !strings.Contains(text, "error: the lease was lost") {
+		t.Errorf("it does not say why it ended:\n%s", paused.tail())
+	}
+	for name, uid := range r.pods(t, "default", "b-4") {
+		if before[name] != uid {
+			t.Errorf("pod %s was made anew", name)
+		}
+	}
+	for _, name := range []string{"a-0", "a-4", "b-0", "b-4"} {
+		r.awaitState(t, "default", name, schema.Succeeded)
+	}
+}

@@ -1,0 +1,186 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/cli/cluster"
+	"stoic/schema"
+)
+
+func sorted(words string) string {
+	all := strings.Fields(words)
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+// TestLateCRD: the operator starts in a cluster that does not know the kind, and outlives that the CRD comes, goes and
+// comes again.
+func TestLateCRD(t *testing.T) {
+	r := bareRig(t, cluster.Options{})
+	r.permit(t)
+	p := r.operator(t, "") // returns when it is ready: there is nothing to read yet
+	if text := p.read(); !strings.Contains(text, "waiting for its CRD") {
+		t.Errorf("the log does not say what is missing:\n%s", text)
+	}
+	crd := filepath.Join(root, "deploy/crd")
+	for round := range 3 {
+		p.awaitServed(t, 0)
+		if code := get("http://" + p.probes + "/healthz"); code != http.StatusOK {
+			t.Errorf("round %d, without CRD: healthz answers %d", round, code)
+		}
+		r.kubectl(t, nil, "apply", "-f", crd)
+		p.awaitServed(t, 1)
+		r.kubectl(t, nil, "wait", "--for=condition=Established", "crd/tfjobs.kubeflow.org", "--timeout=30s")
+		name := fmt.Sprintf("job-%d", round)
+		r.apply(t, "default", manifest(name, worker("", "replicas: 2")))
+		r.awaitState(t, "default", name, schema.Succeeded)
+		if round == 1 { // one more goes away with its CRD while its pods run
+			r.apply(t, "default", manifest("cut-off", strings.Replace(worker("", ""), "run-for: 1s", "run-for: 10m", 1)))
+			r.awaitState(t, "default", "cut-off", schema.Running)
+		}
+		if round < 2 {
+			r.kubectl(t, nil, "delete", "-f", crd, "--wait=true", "--timeout=60s")
+		}
+	}
+	await(t, "readiness", func() (bool, string) {
+		code := get("http://" + p.probes + "/readyz")
+		return code == http.StatusOK, strconv.Itoa(code)
+	})
+	if n, _ := p.metric(t, "training_operator_panics_total"); n != 0 {
+		t.Errorf("%v passes panicked", n)
+	}
+	if n, _ := p.metric(t, "training_operator_jobs_successful_total"); n != 3 {
+		t.Errorf("%v jobs succeeded, want 3", n)
+	}
+}
+
+func (p *process) awaitServed(t *testing.T, want float64) {
+	t.Helper()
+	await(t, fmt.Sprintf("training_operator_kind_served to be %v", want), func() (bool, string) {
+		n, found := p.metric(t, `training_operator_kind_served{kind="TFJob"}`)
+		return found && n == want, fmt.Sprint(n, found)
+	})
+}
+
+const (
+	leaseName     = "1ca428e5.training-operator.kubeflow.org"
+	leaseDuration = 15 * time.Second
+)
+
+// TestLeaderElection: of several operators one works. Each is a user of its own, so that the audit log tells who
+// wrote what.
+func TestLeaderElection(t *testing.T) {
+	users := []string{"first", "second", "third"}
+	options := cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd")}, Users: map[string]string{}}
+	for _, u := range users {
+		options.Users[u] = u
+	}
+	r := bareRig(t, options)
+	r.permit(t)
+	for _, u := range users {
+		r.kubectl(t, nil, "create", "clusterrolebinding", u, "--clusterrole=training-operator", "--user="+u)
+		r.kubectl(t, nil, "-n", "kubeflow", "create", "rolebinding", u, "--role=training-operator-leader-election", "--user="+u)
+	}
+	elected := func(user string) *process {
+		return r.operator(t, "", "--leader-elect", "--leader-election-namespace", "kubeflow", "--kubeconfig", r.cluster.UserKubeconfig(user))
+	}
+	first := elected("first")
+	r.awaitLeader(t, first)
+	second := elected("second") // ready, though it does nothing: it would lead at once
+	r.busy(t, "a")
+	r.awaitState(t, "default", "a-0", schema.Running)
+
+	first.kill(t)
+	began := time.Now()
+	r.busy(t, "b")
+	r.awaitLeader(t, second)
+	if took := time.Since(began); took > leaseDuration+10*time.Second {
+		t.Errorf("after a kill the other took over in %v; the lease is for %v", took, leaseDuration)
+	}
+	r.awaitState(t, "default", "b-0", schema.Succeeded)
+	r.awaitState(t, "default", "a-0", schema.Succeeded)
+
+	third := elected("third")
+	r.busy(t, "c")
+	r.awaitState(t, "default", "c-0", schema.Running)
+	second.stop(t)
+	began = time.Now()
+	r.busy(t, "d")
+	r.awaitLeader(t, third)
+	if took := time.Since(began); took > 6*time.Second {
+		t.Errorf("after a stop the other took over in %v: was the lease released?", took)
+	}
+	r.awaitState(t, "default", "d-0", schema.Succeeded)
+	r.awaitState(t, "default", "c-0", schema.Succeeded)
+
+	third.stop(t)
+	lease, err := r.typed.CoordinationV1().Leases("kubeflow").Get(context.Background(), leaseName, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if holder := lease.Spec.HolderIdentity; holder != nil && *holder != "" {
+		t.Errorf("everybody has stopped, and %s holds the lease", *holder)
+	}
+	r.checkOneAtATime(t, users)
+}
+
+// busy submits jobs that give an operator something to write for some seconds.
+func (r *rig) busy(t *testing.T, prefix string) {
+	t.Helper()
+	var all []string
+	for i := range 5 {
+		spec := strings.Replace(worker("", "replicas: 3"), "run-for: 1s", fmt.Sprintf("run-for: %ds", 3+i), 1)
+		all = append(all, manifest(fmt.Sprintf("%s-%d", prefix, i), spec))
+	}
+	r.apply(t, "default", strings.Join(all, "\n---\n"))
+}
+
+// awaitLeader waits until the lease names a process: its identity ends with its number.
+func (r *rig) awaitLeader(t *testing.T, p *process) {
+	t.Helper()
+	await(t, "another to lead", func() (bool, string) {
+		lease, err := r.typed.CoordinationV1().Leases("kubeflow").Get(context.Background(), leaseName, metav1.GetOptions{})
+		if err != nil || lease.Spec.HolderIdentity == nil {
+			return false, fmt.Sprint(err)
+		}
+		holder := *lease.Spec.HolderIdentity
+		return strings.HasSuffix(holder, fmt.Sprintf("-%d", p.cmd.Process.Pid)), holder
+	})
+}
+
+// checkOneAtATime: in the order in which the API server received them, the writes of one operator end before those of
+// the next begin. The lease is what they write to find out whose turn it is.
+func (r *rig) checkOneAtATime(t *testing.T, users []string) {
+	t.Helper()
+	requests := r.requestsOf(t, users...)
+	slices.SortStableFunc(requests, func(a, b audited) int { return a.Received.Compare(b.Received) })
+	var turns []string
+	counts := map[string]int{}
+	for _, q := range writes(requests) {
+		if q.ObjectRef.Resource == "leases" {
+			continue
+		}
+		counts[q.User.Username]++
+		if len(turns) == 0 || turns[len(turns)-1] != q.User.Username {
+			turns = append(turns, q.User.Username)
+		}
+	}
+	if !slices.Equal(turns, users) {
+		t.Errorf("they wrote in turns %v, want %v", turns, users)
+	}
+	for _, u := range users {
+		if counts[u] < 10 {
+			t.Errorf("%s wrote %d times", u, counts[u])
+		}
+	}
+}
