@@ -7,6 +7,7 @@ import (
 	"io"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -22,7 +23,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 
 	name := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
 	if name == "manager" {
-		args = append([]string{args[0], "controller"}, args[1:]...)
+		args = append([]string{args[0], "controller"}, doubleDashed(args[1:])...)
 	}
 	began := false
 	root := newRoot(name, out, func() { began = true })
@@ -49,6 +50,17 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 		}
 	}
 	return code
+}
+
+// doubleDashed writes -leader-elect as --leader-elect: manager took both.
+func doubleDashed(args []string) []string {
+	written := slices.Clone(args)
+	for i, a := range written {
+		if len(a) > 2 && a[0] == '-' && a[1] >= 'a' && a[1] <= 'z' {
+			written[i] = "-" + a
+		}
+	}
+	return written
 }
 
 // Commands returns the tree of all commands, to be looked at and not to be run.
