@@ -1,0 +1,120 @@
+package integration
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stoic/schema"
+)
+
+func killedAndRestarted(t *testing.T, r *rig) {
+	ns := r.namespace(t, "killed")
+	p := r.operator(t, ns)
+	spec := strings.Replace(worker("", "replicas: 20"), "run-for: 1s", "run-for: 6s", 1)
+	r.apply(t, ns, manifest("job", spec))
+	await(t, "the first pods", func() (bool, string) {
+		pods := r.pods(t, ns, "job")
+		return len(pods) > 0, fmt.Sprint(len(pods))
+	})
+	p.kill(t) // with the creation of the others under way, or just done
+	before := r.pods(t, ns, "job")
+	p = r.operator(t, ns)
+	await(t, "twenty pods", func() (bool, string) {
+		pods := r.pods(t, ns, "job")
+		return len(pods) == 20, fmt.Sprint(len(pods))
+	})
+	after := r.pods(t, ns, "job")
+	for name, uid := range before {
+		if after[name] != uid {
+			t.Errorf("pod %s was made anew", name)
+		}
+	}
+	r.awaitState(t, ns, "job", schema.Running)
+	p.kill(t)
+	// The pods succeed while nobody looks.
+	await(t, "the pods to succeed", func() (bool, string) {
+		out := r.kubectl(t, nil, "-n", ns, "get", "pods", "--field-selector", "status.phase=Succeeded", "-o", "name")
+		return strings.Count(out, "\n") == 20, out
+	})
+	r.operator(t, ns)
+	head := r.awaitState(t, ns, "job", schema.Succeeded)
+	if got := head.Status.ReplicaStatuses["Worker"]; got.Failed != 0 {
+		t.Errorf("counts: %+v, want no failure", got)
+	}
+	if diff := cmp.Diff(after, r.pods(t, ns, "job")); diff != "" {
+		t.Errorf("pods changed (-before +after):\n%s", diff)
+	}
+}
+
+func deletedAndRecreated(t *testing.T, r *rig) {
+	ns := r.namespace(t, "anew")
+	r.operator(t, ns)
+	text := manifest("job", strings.Replace(worker("", "replicas: 2"), "run-for: 1s", "run-for: 5s", 1))
+	for round := range 3 {
+		r.apply(t, ns, text)
+		first := r.awaitState(t, ns, "job", schema.Running)
+		r.kubectl(t, nil, "-n", ns, "delete", "tfjob", "job", "--cascade=background", "--wait=true")
+		r.apply(t, ns, text)
+		second := r.awaitState(t, ns, "job", schema.Running)
+		if first.Meta.UID == second.Meta.UID {
+			t.Fatalf("round %d: still the first job", round)
+		}
+		await(t, "exactly the pods of the new job", func() (bool, string) {
+			owners := r.kubectl(t, nil, "-n", ns, "get", "pods", "-o", "jsonpath={.items[*].metadata.ownerReferences[0].uid}")
+			return strings.Fields(owners) != nil && owners == string(second.Meta.UID)+" "+string(second.Meta.UID), owners
+		})
+		if round == 2 {
+			r.awaitState(t, ns, "job", schema.Succeeded)
+			continue
+		}
+		r.kubectl(t, nil, "-n", ns, "delete", "tfjob", "job", "--cascade=foreground", "--wait=true", "--timeout=60s")
+	}
+}
+
+func statusEdited(t *testing.T, r *rig) {
+	ns := r.namespace(t, "tampered")
+	r.operator(t, ns)
+	endless := strings.Replace(worker("", "replicas: 2"), `{simulation.stoic/exit-code: "0", simulation.stoic/run-for: 1s}`, "{}", 1)
+	r.apply(t, ns, manifest("job", endless))
+	before := r.awaitState(t, ns, "job", schema.Running)
+	pods := r.pods(t, ns, "job")
+	for _, status := range []string{
+		`{"conditions":[],"replicaStatuses":{"Worker":{"active":1000000}}}`,
+		`{"conditions":null,"replicaStatuses":null,"startTime":null}`,
+		`{"conditions":[{"type":"Running","status":"False"},{"type":"Restarting","status":"True"}]}`,
+		`{"replicaStatuses":{"Worker":{"active":-7},"Nobody":{"failed":3}}}`,
+	} {
+		r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--subresource=status", "--type=merge", "-p", `{"status":`+status+`}`)
+		await(t, "the status to be repaired after "+status, func() (bool, string) {
+			head := r.head(t, ns, "job")
+			counts := fmt.Sprint(head.Status.ReplicaStatuses)
+			return head.Status.Is(schema.Created) && head.Status.Is(schema.Running) && !head.Status.Is(schema.Restarting) &&
+				head.Status.StartTime != nil && counts == "map[Worker:{2 0 0 }]" && !head.Status.Unclean, describe(&head.Status) + counts
+		})
+	}
+	if diff := cmp.Diff(pods, r.pods(t, ns, "job")); diff != "" {
+		t.Errorf("the pods were touched (-before +after):\n%s", diff)
+	}
+	if after := r.head(t, ns, "job"); after.Meta.Generation != before.Meta.Generation {
+		t.Errorf("generation went from %d to %d", before.Meta.Generation, after.Meta.Generation)
+	}
+}
+
+func foreignPod(t *testing.T, r *rig) {
+	ns := r.namespace(t, "foreign")
+	r.operator(t, ns)
+	r.kubectl(t, []byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"job-worker-0"},"spec":{"containers":[{"name":"mine","image":"mine:1"}]}}`), "-n", ns, "create", "-f", "-")
+	uid := r.kubectl(t, nil, "-n", ns, "get", "pod", "job-worker-0", "-o", "jsonpath={.metadata.uid}")
+	r.apply(t, ns, manifest("job", worker("", "replicas: 2")))
+	await(t, "the conflict to be told", func() (bool, string) {
+		events := r.events(t, ns, "job")
+		return slices.ContainsFunc(events, func(e event) bool { return e.Type == "Warning" && e.Reason == "NameConflict" }), fmt.Sprint(events)
+	})
+	if now := r.kubectl(t, nil, "-n", ns, "get", "pod", "job-worker-0", "-o", "jsonpath={.metadata.uid}"); now != uid {
+		t.Errorf("the foreign pod was touched: %s became %s", uid, now)
+	}
+}
