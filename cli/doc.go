@@ -7,4 +7,5 @@
 //	0           done; for validate: nothing wrong
 //	1           it failed; for validate: something is wrong with a document
 //	2           it was called wrongly: flags, arguments, unreadable input
+//	130         it was interrupted before it was done
 package cli

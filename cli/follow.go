@@ -62,7 +62,11 @@ func (s *stage) follow(ctx context.Context, jobs []example) (wrong int, err erro
 	return wrong, nil
 }
 
-var errTooSlow = errors.New("the examples did not end in time; see --timeout and the operator's log")
+var (
+	errTooSlow = errors.New("the examples did not end in time; see --timeout and the operator's log")
+	// errOperatorEnded comes with the operator's own error, which up joins to it.
+	errOperatorEnded = errors.New("the operator ended by itself")
+)
 
 // watchOnce runs one watch, until all have ended or the server ends it.
 func (s *stage) watchOnce(ctx context.Context, client dynamic.Interface, open map[string]example, seen map[string]string, wrong *int) error {
@@ -79,6 +83,8 @@ func (s *stage) watchOnce(ctx context.Context, client dynamic.Interface, open ma
 			return context.Cause(ctx)
 		case <-s.cluster.Done():
 			return fmt.Errorf("the control plane ended by itself: %w", s.cluster.Err())
+		case <-s.stopped:
+			return errOperatorEnded
 		case event, more := <-events.ResultChan():
 			if !more {
 				return nil

@@ -1,25 +1,19 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/yaml"
 
 	"stoic/cli/cluster"
-	"stoic/deploy"
-	"stoic/examples"
 	"stoic/schema"
 )
 
@@ -50,7 +44,11 @@ minutes; later ones start in seconds.`,
   stoic up --once`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return up(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			err := up(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			if err != nil && cmd.Context().Err() != nil {
+				return &exitError{code: 130, err: errors.New("interrupted")} // what was under way failed for that reason
+			}
+			return err
 		},
 	}
 	cmd.Flags().BoolVar(&o.once, "once", false, "end when the examples have ended, with exit code 1 if one did not end as it says")
@@ -70,6 +68,10 @@ type stage struct {
 	kubectl kubectl
 	crds    string // folder of the CRDs as an older cluster may have them
 	metrics string // address
+
+	// stopped is closed when the operator has stopped, with failure if it failed.
+	stopped chan struct{}
+	failure error
 }
 
 // up runs the demonstration. The order matters: the wrong examples are stored while the CRD still lets anything
@@ -103,11 +105,10 @@ func up(ctx context.Context, o upOptions, out, errOut io.Writer) (err error) {
 	if err := s.install(ctx, jobs); err != nil {
 		return err
 	}
-	stopped, err := s.startOperator(ctx)
-	if err != nil {
+	if err := s.startOperator(ctx); err != nil {
 		return err
 	}
-	defer func() { cancel(); err = errors.Join(err, <-stopped) }()
+	defer func() { cancel(); <-s.stopped; err = errors.Join(err, s.failure) }()
 	wrong, err := s.follow(ctx, jobs)
 	if err != nil {
 		return err
@@ -150,106 +151,38 @@ func (s *stage) install(ctx context.Context, jobs []example) error {
 	return s.kubectl.feed(ctx, manifests(jobs, false), "apply", "-f", "-")
 }
 
-// deployed returns the CRDs and, apart from them, all that the operator needs besides its Deployment: here it runs
-// as a part of this process, not as a simulated pod.
-func deployed() (crds, others []byte, err error) {
-	err = fs.WalkDir(deploy.Files(), ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasPrefix(path, "controller/") {
-			return err
-		}
-		text, err := fs.ReadFile(deploy.Files(), path)
-		if err != nil {
-			return err
-		}
-		into := &others
-		if strings.HasPrefix(path, "crd/") {
-			into = &crds
-		}
-		*into = append(append(*into, "\n---\n"...), text...)
-		return nil
-	})
-	if err != nil {
-		return nil, nil, fmt.Errorf("read the built-in manifests: %w", err)
-	}
-	// The namespace has to come first.
-	namespace, err := fs.ReadFile(deploy.Files(), "namespace.yaml")
-	if err != nil {
-		return nil, nil, fmt.Errorf("read the built-in manifests: %w", err)
-	}
-	return crds, append(append(namespace, "\n---\n"...), others...), nil
-}
-
-// writeOlderCRDs writes our CRDs with their schemas opened: spec and status may hold anything.
-func writeOlderCRDs(folder string) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return fmt.Errorf("make a folder for the older CRDs: %w", err)
-	}
-	for _, kind := range schema.Kinds() {
-		text, err := fs.ReadFile(deploy.Files(), "crd/"+kind.Plural+".yaml")
-		if err != nil {
-			return fmt.Errorf("read the built-in CRD: %w", err)
-		}
-		opened, err := openCRD(text)
-		if err != nil {
-			return fmt.Errorf("open the CRD of %s: %w", kind.Name, err)
-		}
-		if err := os.WriteFile(filepath.Join(folder, kind.Plural+".yaml"), opened, 0o644); err != nil {
-			return fmt.Errorf("write an older CRD: %w", err)
-		}
-	}
-	return nil
-}
-
-func openCRD(text []byte) ([]byte, error) {
-	var crd map[string]any
-	if err := yaml.Unmarshal(text, &crd); err != nil {
-		return nil, err
-	}
-	spec, _ := crd["spec"].(map[string]any)
-	versions, _ := spec["versions"].([]any)
-	for _, v := range versions {
-		version, ok := v.(map[string]any)
-		if !ok {
-			return nil, errors.New("spec.versions holds something else than objects")
-		}
-		anything := map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
-		version["schema"] = map[string]any{"openAPIV3Schema": anything}
-	}
-	return yaml.Marshal(crd)
-}
-
-// startOperator runs the operator in this process, as the user that deploy/ binds. The channel gives its error, or
-// nil, when it has stopped.
-func (s *stage) startOperator(ctx context.Context) (<-chan error, error) {
+// startOperator runs the operator in this process, as the user that deploy/ binds.
+func (s *stage) startOperator(ctx context.Context) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("find a free port: %w", err)
+		return fmt.Errorf("find a free port: %w", err)
 	}
 	s.metrics = listener.Addr().String()
 	if err := listener.Close(); err != nil {
-		return nil, fmt.Errorf("free the port again: %w", err)
+		return fmt.Errorf("free the port again: %w", err)
 	}
 	file, err := os.Create(filepath.Join(s.cluster.Logs(), "operator.log"))
 	if err != nil {
-		return nil, fmt.Errorf("make the operator's log: %w", err)
+		return fmt.Errorf("make the operator's log: %w", err)
 	}
 	flags := logFlags{level: "info", encoder: "json"}
 	log, err := flags.logger(file)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", s.cluster.UserKubeconfig("operator"))
 	if err != nil {
-		return nil, fmt.Errorf("read the operator's kubeconfig: %w", err)
+		return fmt.Errorf("read the operator's kubeconfig: %w", err)
 	}
 	config.QPS, config.Burst = 200, 400
 	s.talk.say("starting the operator; its log is %s", file.Name())
-	stopped := make(chan error, 1)
+	s.stopped = make(chan struct{})
 	go func() {
+		defer close(s.stopped)
 		o := operator{config: config, kinds: schema.Kinds(), threads: 8, metrics: s.metrics, probes: "0", log: log}
-		stopped <- errors.Join(o.run(ctx), file.Close())
+		s.failure = errors.Join(o.run(ctx), file.Close())
 	}()
-	return stopped, nil
+	return nil
 }
 
 // stay tells how to use the cluster and waits until it is interrupted.
@@ -266,84 +199,7 @@ func (s *stage) stay(ctx context.Context) error {
 		return nil
 	case <-s.cluster.Done():
 		return fmt.Errorf("the control plane ended by itself: %w", s.cluster.Err())
+	case <-s.stopped:
+		return errOperatorEnded
 	}
-}
-
-// example is one manifest and how it says that it ends.
-type example struct {
-	namespace, name string
-	expect          string
-	kind            *schema.Kind
-	text            []byte
-}
-
-// readExamples reads the built-in manifests, or those of a folder.
-func readExamples(folder string) ([]example, error) {
-	files := examples.Files()
-	if folder != "" {
-		files = os.DirFS(folder)
-	}
-	var found []example
-	err := fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(path) != ".yaml" {
-			return err
-		}
-		text, err := fs.ReadFile(files, path)
-		if err != nil {
-			return err
-		}
-		e, err := readExample(text)
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		found = append(found, e)
-		return nil
-	})
-	if err != nil {
-		return nil, &usageError{fmt.Errorf("read the examples: %w", err)}
-	}
-	if len(found) == 0 {
-		return nil, &usageError{fmt.Errorf("no *.yaml in %s", folder)}
-	}
-	return found, nil
-}
-
-func readExample(text []byte) (example, error) {
-	var head struct {
-		Kind     string `json:"kind"`
-		Metadata struct {
-			Name, Namespace string
-			Annotations     map[string]string
-		} `json:"metadata"`
-	}
-	if err := yaml.Unmarshal(text, &head); err != nil {
-		return example{}, err
-	}
-	e := example{namespace: head.Metadata.Namespace, name: head.Metadata.Name, expect: head.Metadata.Annotations[examples.Expect], text: text}
-	for _, k := range schema.Kinds() {
-		if k.Name == head.Kind {
-			e.kind = k
-		}
-	}
-	if e.namespace == "" {
-		e.namespace = "default"
-	}
-	switch {
-	case e.kind == nil:
-		return e, fmt.Errorf("found kind %q, must be one that is served", head.Kind)
-	case e.expect != string(schema.Succeeded) && e.expect != string(schema.Failed) && e.expect != rejected:
-		return e, fmt.Errorf("annotation %s: found %q, must be Succeeded, Failed or Rejected", examples.Expect, e.expect)
-	}
-	return e, nil
-}
-
-// manifests joins the texts of the examples that are wrong, or of those that are right.
-func manifests(jobs []example, wrong bool) []byte {
-	var texts [][]byte
-	for _, e := range jobs {
-		if (e.expect == rejected) == wrong {
-			texts = append(texts, e.text)
-		}
-	}
-	return bytes.Join(texts, []byte("\n---\n"))
 }

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"sigs.k8s.io/yaml"
+
+	"stoic/examples"
+	"stoic/schema"
+)
+
+// example is one manifest and how it says that it ends.
+type example struct {
+	namespace, name string
+	expect          string
+	kind            *schema.Kind
+	text            []byte
+}
+
+// readExamples reads the built-in manifests, or those of a folder.
+func readExamples(folder string) ([]example, error) {
+	files := examples.Files()
+	if folder != "" {
+		files = os.DirFS(folder)
+	}
+	var found []example
+	err := fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".yaml" {
+			return err
+		}
+		text, err := fs.ReadFile(files, path)
+		if err != nil {
+			return err
+		}
+		e, err := readExample(text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		found = append(found, e)
+		return nil
+	})
+	if err != nil {
+		return nil, &usageError{fmt.Errorf("read the examples: %w", err)}
+	}
+	if len(found) == 0 {
+		return nil, &usageError{fmt.Errorf("no *.yaml in %s", folder)}
+	}
+	return found, nil
+}
+
+func readExample(text []byte) (example, error) {
+	var head struct {
+		Kind     string `json:"kind"`
+		Metadata struct {
+			Name, Namespace string
+			Annotations     map[string]string
+		} `json:"metadata"`
+	}
+	if err := yaml.Unmarshal(text, &head); err != nil {
+		return example{}, err
+	}
+	e := example{namespace: head.Metadata.Namespace, name: head.Metadata.Name, expect: head.Metadata.Annotations[examples.Expect], text: text}
+	for _, k := range schema.Kinds() {
+		if k.Name == head.Kind {
+			e.kind = k
+		}
+	}
+	if e.namespace == "" {
+		e.namespace = "default"
+	}
+	switch {
+	case e.kind == nil:
+		return e, fmt.Errorf("found kind %q, must be one that is served", head.Kind)
+	case e.expect != string(schema.Succeeded) && e.expect != string(schema.Failed) && e.expect != rejected:
+		return e, fmt.Errorf("annotation %s: found %q, must be Succeeded, Failed or Rejected", examples.Expect, e.expect)
+	}
+	return e, nil
+}
+
+// manifests joins the texts of the examples that are wrong, or of those that are right.
+func manifests(jobs []example, wrong bool) []byte {
+	var texts [][]byte
+	for _, e := range jobs {
+		if (e.expect == rejected) == wrong {
+			texts = append(texts, e.text)
+		}
+	}
+	return bytes.Join(texts, []byte("\n---\n"))
+}

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"stoic/deploy"
+	"stoic/schema"
+)
+
+// deployed returns the CRDs and, apart from them, all that the operator needs besides its Deployment: here it runs
+// as a part of this process, not as a simulated pod.
+func deployed() (crds, others []byte, err error) {
+	err = fs.WalkDir(deploy.Files(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasPrefix(path, "controller/") {
+			return err
+		}
+		text, err := fs.ReadFile(deploy.Files(), path)
+		if err != nil {
+			return err
+		}
+		into := &others
+		if strings.HasPrefix(path, "crd/") {
+			into = &crds
+		}
+		*into = append(append(*into, "\n---\n"...), text...)
+		return nil
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the built-in manifests: %w", err)
+	}
+	// The namespace has to come first.
+	namespace, err := fs.ReadFile(deploy.Files(), "namespace.yaml")
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the built-in manifests: %w", err)
+	}
+	return crds, append(append(namespace, "\n---\n"...), others...), nil
+}
+
+// writeOlderCRDs writes our CRDs with their schemas opened: spec and status may hold anything.
+func writeOlderCRDs(folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return fmt.Errorf("make a folder for the older CRDs: %w", err)
+	}
+	for _, kind := range schema.Kinds() {
+		text, err := fs.ReadFile(deploy.Files(), "crd/"+kind.Plural+".yaml")
+		if err != nil {
+			return fmt.Errorf("read the built-in CRD: %w", err)
+		}
+		opened, err := openCRD(text)
+		if err != nil {
+			return fmt.Errorf("open the CRD of %s: %w", kind.Name, err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, kind.Plural+".yaml"), opened, 0o644); err != nil {
+			return fmt.Errorf("write an older CRD: %w", err)
+		}
+	}
+	return nil
+}
+
+func openCRD(text []byte) ([]byte, error) {
+	var crd map[string]any
+	if err := yaml.Unmarshal(text, &crd); err != nil {
+		return nil, err
+	}
+	spec, _ := crd["spec"].(map[string]any)
+	versions, _ := spec["versions"].([]any)
+	for _, v := range versions {
+		version, ok := v.(map[string]any)
+		if !ok {
+			return nil, errors.New("spec.versions holds something else than objects")
+		}
+		anything := map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
+		version["schema"] = map[string]any{"openAPIV3Schema": anything}
+	}
+	return yaml.Marshal(crd)
+}
