@@ -80,6 +80,7 @@ type Controller struct {
 	children *children
 	emitter  *emitter
 	loops    []*kindLoop
+	pace     pace
 
 	// elected is closed when this process may write; at once if there is no election.
 	elected chan struct{}
@@ -108,7 +109,8 @@ func New(o Options) (*Controller, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Controller{options: o, log: o.Log, metrics: m, api: writer, emitter: emit, elected: make(chan struct{})}
+	c := &Controller{options: o, log: o.Log, metrics: m, api: writer, emitter: emit, elected: make(chan struct{}),
+		pace: pace{lease: 15 * time.Second, renew: 10 * time.Second, retry: 2 * time.Second}}
 	c.children = newChildren(typed, o, c.wake)
 	for _, w := range o.Watched {
 		c.loops = append(c.loops, newKindLoop(c, w, consistent{untyped}, typed.Discovery()))
@@ -128,45 +130,64 @@ func (c *Controller) Run(ctx context.Context) error {
 	for _, l := range c.loops {
 		running.Go(func() { l.serve(watching) })
 	}
-	err := c.lead(ctx, func(leading context.Context) error {
+	err := c.lead(ctx, func(leading, writing context.Context) error {
 		if !cache.WaitForCacheSync(leading.Done(), c.children.synced) {
 			return nil // stopped before it began
 		}
-		close(c.elected)
-		return c.work(leading)
+		c.work(leading, writing)
+		return nil
 	})
+	for _, l := range c.loops {
+		l.queue.ShutDown()
+	}
+	c.emitter.queue.ShutDown()
 	c.log.Info("stopped", zap.Error(err))
 	return err
 }
 
-// work runs the workers of every kind until ctx ends, and returns when the last pass and the last event
-// are done.
-func (c *Controller) work(ctx context.Context) error {
-	emitting, stopEmitting := context.WithCancel(context.WithoutCancel(ctx))
+// work runs the workers of every kind until leading ends, and returns when the last pass and the last event
+// are done, or when writing has ended too.
+func (c *Controller) work(leading, writing context.Context) {
+	emitting, stopEmitting := context.WithCancel(writing)
 	defer stopEmitting()
 	var events sync.WaitGroup
 	events.Go(func() { c.emitter.run(emitting) })
 
+	close(c.elected)
 	var workers sync.WaitGroup
 	for _, l := range c.loops {
+		l.enqueueAll()
 		for range max(c.options.Workers, 1) {
-			workers.Go(func() { l.work(ctx) })
+			workers.Go(func() { l.work(leading, writing) })
 		}
 	}
-	<-ctx.Done()
+	<-leading.Done()
 	c.log.Info("stopping: finishing the passes that run")
 	for _, l := range c.loops {
 		l.queue.ShutDown()
 	}
 	workers.Wait()
-	c.emitter.drain(5 * time.Second)
+	c.emitter.drain(writing, 5*time.Second)
 	stopEmitting()
 	events.Wait()
-	return nil
+}
+
+// leads says whether this process may write. A standby queues no keys: they would pile up, those of jobs long gone
+// among them.
+func (c *Controller) leads() bool {
+	select {
+	case <-c.elected:
+		return true
+	default:
+		return false
+	}
 }
 
 // wake queues the job that owns a child. Children of kinds that are not served wake nobody.
 func (c *Controller) wake(owner ownerKey) {
+	if !c.leads() {
+		return
+	}
 	for _, l := range c.loops {
 		if l.kind.Name == owner.kind && l.kind.APIVersion() == owner.apiVersion {
 			l.queue.Add(owner.key)

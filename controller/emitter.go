@@ -178,9 +178,9 @@ func (e *emitter) send(ctx context.Context, key string) {
 	e.metrics.eventBacklog.Set(float64(len(e.waiting)))
 }
 
-// drain waits until all that waits has been told, at most for the given time.
-func (e *emitter) drain(limit time.Duration) {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+// drain waits until all that waits has been told, at most for the given time or until ctx ends.
+func (e *emitter) drain(ctx context.Context, limit time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for e.backlog() > 0 && ctx.Err() == nil {
 		pause(ctx, 20*time.Millisecond)

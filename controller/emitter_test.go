@@ -90,11 +90,11 @@ func TestEmitterTellsEachOccasionOnce(t *testing.T) {
 	b.Occasion = "generation 2"
 	first.tell(headOf("a"), []plan.Event{a, a, b})
 	first.tell(headOf("a"), []plan.Event{a})
-	first.drain(10 * time.Second)
+	first.drain(context.Background(), 10 * time.Second)
 	second.tell(headOf("a"), []plan.Event{a, b}) // another process, after a restart
-	second.drain(10 * time.Second)
+	second.drain(context.Background(), 10 * time.Second)
 	second.tell(headOf(strings.Repeat("n", 253)), []plan.Event{a})
-	second.drain(10 * time.Second)
+	second.drain(context.Background(), 10 * time.Second)
 	if len(s.events) != 3 {
 		t.Fatalf("%d events, want 3", len(s.events))
 	}
@@ -126,7 +126,7 @@ func TestEmitterLosesNothing(t *testing.T) {
 	for i := range jobs {
 		e.tell(headOf(fmt.Sprint("job-", i)), []plan.Event{{Type: "Warning", Reason: "R", Message: "m", Occasion: "o"}})
 	}
-	e.drain(30 * time.Second)
+	e.drain(context.Background(), 30 * time.Second)
 	if len(s.events) != jobs || e.backlog() != 0 {
 		t.Errorf("%d events of %d; %d wait", len(s.events), jobs, e.backlog())
 	}
@@ -140,7 +140,7 @@ func TestEmitterForgetsInTime(t *testing.T) {
 	e := newTestEmitter(t, s, clock)
 	for period := range 4 {
 		e.tell(headOf("a"), []plan.Event{{Type: "Normal", Reason: "R", Message: fmt.Sprint(period), Occasion: "o"}})
-		e.drain(10 * time.Second)
+		e.drain(context.Background(), 10 * time.Second)
 		mu.Lock()
 		now = now.Add(memoryPeriod + time.Second)
 		mu.Unlock()

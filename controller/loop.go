@@ -199,9 +199,19 @@ func (l *kindLoop) deleted(obj any) {
 }
 
 func (l *kindLoop) enqueue(obj any) {
-	if object, ok := obj.(metav1.ObjectMetaAccessor); ok {
+	if object, ok := obj.(metav1.ObjectMetaAccessor); ok && l.leads() {
 		meta := object.GetObjectMeta()
 		l.queue.Add(meta.GetNamespace() + "/" + meta.GetName())
+	}
+}
+
+// enqueueAll queues all that was not queued while this process might not write. Whatever the store does not hold yet
+// has its event still to come.
+func (l *kindLoop) enqueueAll() {
+	if informer := l.objects.Load(); informer != nil {
+		for _, obj := range (*informer).GetStore().List() {
+			l.enqueue(obj)
+		}
 	}
 }
 
@@ -226,16 +236,18 @@ func (l *kindLoop) version() string {
 	return (*informer).GetStore().LastStoreSyncResourceVersion()
 }
 
-// work runs passes, one key at a time, until the queue is shut down. A pass that has begun is finished.
-func (l *kindLoop) work(ctx context.Context) {
-	ctx = context.WithoutCancel(ctx)
+// work runs passes, one key at a time, until leading ends. A pass that has begun is finished; the keys that still
+// wait then, which a queue hands out also after it was shut down, are left to the next process.
+func (l *kindLoop) work(leading, writing context.Context) {
 	for {
 		key, stopped := l.queue.Get()
 		if stopped {
 			return
 		}
-		again, err := l.guarded(ctx, key)
-		l.settle(key, again, err)
+		if leading.Err() == nil {
+			again, err := l.guarded(writing, key)
+			l.settle(key, again, err)
+		}
 		l.queue.Done(key)
 	}
 }

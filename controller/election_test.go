@@ -1,0 +1,142 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const leasePath = "/apis/coordination.k8s.io/v1/namespaces/ns/leases/l"
+
+func lease(holder string, renewed time.Time, seconds int) map[string]any {
+	return map[string]any{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": "l", "namespace": "ns"},
+		"spec": map[string]any{"holderIdentity": holder, "leaseDurationSeconds": seconds,
+			"renewTime": renewed.UTC().Format(metav1.RFC3339Micro), "acquireTime": renewed.UTC().Format(metav1.RFC3339Micro)}}
+}
+
+// holder of the lease.
+func (s *apiServer) holder() (name string) {
+	s.locked(func() {
+		spec, _ := s.objects[leasePath]["spec"].(map[string]any)
+		name, _ = spec["holderIdentity"].(string)
+	})
+	return name
+}
+
+// A graceful stop begins no new pass, however many wait.
+func TestStopBeginsNoPass(t *testing.T) {
+	s := newAPIServer(t)
+	slow := make(chan struct{})
+	s.refuse = func(verb, resource, name string) *refusing {
+		if verb == http.MethodPatch {
+			<-slow
+		}
+		return nil
+	}
+	c := newTestController(t, s, nil)
+	for i := range 200 {
+		s.put(job("a"+strings.Repeat("x", i%40)+string(rune('a'+i/40)), 1, `{}`))
+	}
+	stop := start(t, c)
+	eventually(t, "two passes that hang", func() bool { return s.count("PATCH tfjobs") == 2 })
+	eventually(t, "a queue", func() bool { return c.loops[0].queue.Len() > 100 })
+	time.AfterFunc(100*time.Millisecond, func() { close(slow) })
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if n := s.count("PATCH tfjobs"); n != 2 {
+		t.Errorf("%d passes, want the 2 that ran when the stop came", n)
+	}
+	if n := len(s.names("pods")); n != 2 {
+		t.Errorf("%d pods: the passes that had begun were to be finished", n)
+	}
+}
+
+// A standby keeps no list of jobs that came and went.
+func TestStandbyQueuesNothing(t *testing.T) {
+	s := newAPIServer(t)
+	s.locked(func() { s.store(leasePath, lease("other", time.Now(), 3600)) })
+	c := newTestController(t, s, func(o *Options) { o.Election = &Election{"ns", "l"} })
+	start(t, c)
+	s.put(job("a", 1, `{}`))
+	eventually(t, "the job in the cache", func() bool { return c.loops[0].objects.Load() != nil && c.loops[0].result("ns/a") != nil })
+	time.Sleep(50 * time.Millisecond)
+	if n := c.loops[0].queue.Len(); n != 0 {
+		t.Errorf("%d keys wait", n)
+	}
+	s.locked(func() { s.store(leasePath, lease("", time.Now().Add(-time.Hour), 1)) })
+	eventually(t, "the pod after the take-over", func() bool { return len(s.names("pods")) == 1 })
+}
+
+// The lease is held until the last write is out.
+func TestLeaseIsReleasedAfterTheLastWrite(t *testing.T) {
+	s := newAPIServer(t)
+	slow := make(chan struct{})
+	holderThen := ""
+	s.refuse = func(verb, resource, name string) *refusing {
+		if verb == http.MethodPost && resource == "pods" {
+			<-slow
+			holderThen = s.holder()
+		}
+		return nil
+	}
+	c := newTestController(t, s, func(o *Options) { o.Election = &Election{"ns", "l"} })
+	stop := start(t, c)
+	s.put(job("a", 1, `{}`))
+	eventually(t, "a pass that hangs", func() bool { return s.count("POST pods") == 1 })
+	time.AfterFunc(300*time.Millisecond, func() { close(slow) })
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if holderThen != "me" || s.holder() != "" {
+		t.Errorf("during the last write the lease was held by %q, after it by %q", holderThen, s.holder())
+	}
+}
+
+// A leader that cannot renew its lease stops writing at once: before anybody else may begin, and without giving the
+// lease away while a write is under way.
+func TestDeposedLeaderStopsAtOnce(t *testing.T) {
+	s := newAPIServer(t)
+	c := newTestController(t, s, func(o *Options) { o.Election = &Election{"ns", "l"} })
+	c.pace = pace{lease: 3 * time.Second, renew: 2 * time.Second, retry: 200 * time.Millisecond}
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(context.Background()) }()
+	s.put(job("a", 1, `{}`))
+	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
+
+	hang := make(chan struct{})
+	defer close(hang)
+	s.locked(func() {
+		s.refuse = func(verb, resource, name string) *refusing {
+			switch {
+			case verb == http.MethodPut && resource == "leases":
+				return &refusing{http.StatusInternalServerError, metav1.StatusReasonInternalError, "no"}
+			case verb == http.MethodPost && resource == "pods":
+				<-hang
+			}
+			return nil
+		}
+	})
+	s.put(job("b", 1, `{}`))
+	eventually(t, "a pass that hangs", func() bool { return s.count("POST pods") == 2 })
+	begin := time.Now()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, errDeposed) {
+			t.Errorf("ended with %v", err)
+		}
+	case <-time.After(8 * time.Second):
+		t.Fatal("a deposed leader goes on with its pass")
+	}
+	if took := time.Since(begin); took > 4*time.Second {
+		t.Errorf("took %v", took)
+	}
+	if s.holder() != "me" {
+		t.Error("the lease was given away by a leader that did not know whether its last write was out")
+	}
+}
