@@ -93,7 +93,7 @@ func (l *kindLoop) execute(ctx context.Context, seen plan.Observed, todo plan.Pl
 
 // record writes the status and, when it is on record, counts and logs the transition.
 func (l *kindLoop) record(ctx context.Context, head *schema.Head, todo plan.Plan) error {
-	if l.pruned.knows(head.Meta.UID, todo.Status) {
+	if l.pruned.knows(head, todo.Status) {
 		return nil // the server would not keep it this time either
 	}
 	got, kept, err := l.api.record(ctx, head, todo.Status)
@@ -105,9 +105,8 @@ func (l *kindLoop) record(ctx context.Context, head *schema.Head, todo plan.Plan
 	}
 	l.floors.raise(head.Meta.UID, got.ResourceVersion, "", "")
 	l.keepsGeneration.Store(kept != nil && kept.ObservedGeneration == todo.Status.ObservedGeneration)
-	if !sameText(kept, todo.Status) {
+	if l.pruned.note(head.Meta.UID, todo.Status, kept, got.ResourceVersion) {
 		l.log.Warn("the schema of the CRD does not keep the status as written", zap.String("job", head.Key()))
-		l.pruned.note(head.Meta.UID, todo.Status)
 	}
 	for _, c := range todo.Count {
 		l.metrics.count(head, c)
