@@ -104,6 +104,13 @@ func (f *floors) forget(owner types.UID) {
 	delete(f.jobs, owner)
 }
 
+// clear drops everything.
+func (f *floors) clear() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	clear(f.jobs)
+}
+
 // newer is the later of two versions. Versions that cannot be compared bound nothing.
 func newer(a, b string) string {
 	if a == "" {

@@ -74,19 +74,18 @@ func newKindLoop(c *Controller, w Watched, untyped dynamic.Interface, d discover
 // serve watches the kind whenever it is served, until ctx ends.
 func (l *kindLoop) serve(ctx context.Context) {
 	for told := false; ctx.Err() == nil; {
-		served, err := l.served(ctx)
-		if served {
+		if served, err := l.served(ctx); served {
 			told = false
 			l.watch(ctx)
-			continue
+		} else {
+			l.looked.Store(err == nil)
+			l.metrics.served.WithLabelValues(l.kind.Name).Set(0)
+			if !told {
+				told = true
+				l.log.Warn("the API server does not serve this kind; waiting for its CRD", zap.Error(err))
+			}
 		}
-		l.looked.Store(err == nil)
-		l.metrics.served.WithLabelValues(l.kind.Name).Set(0)
-		if !told {
-			told = true
-			l.log.Warn("the API server does not serve this kind; waiting for its CRD", zap.Error(err))
-		}
-		pause(ctx, lookForKind)
+		pause(ctx, lookForKind) // also after a watch: API servers may disagree for a while on what they serve
 	}
 }
 
@@ -132,6 +131,8 @@ func (l *kindLoop) watch(ctx context.Context) {
 	l.log.Info("watching")
 	informer.RunWithContext(ctx)
 	l.objects.Store(nil)
+	l.floors.clear() // no informer will say that these objects are gone
+	l.pruned.clear()
 }
 
 // checkOn stops the informer when the kind is no longer served: client-go would ask for it for ever, and a CRD
@@ -148,6 +149,7 @@ func (l *kindLoop) checkOn(ctx context.Context, stop func(), doubt <-chan struct
 		}
 		if served, err := l.served(ctx); err == nil && !served {
 			l.log.Warn("the API server has stopped serving this kind")
+			l.metrics.served.WithLabelValues(l.kind.Name).Set(0)
 			stop()
 			return
 		}
@@ -181,6 +183,9 @@ func (l *kindLoop) added(obj any) { l.enqueue(obj) }
 func (l *kindLoop) updated(before, after any) {
 	was, ok1 := before.(*convert.Result)
 	is, ok2 := after.(*convert.Result)
+	if ok1 && ok2 && was.Meta.UID != is.Meta.UID {
+		l.forget(was.Head) // deleted and made anew between two lists: there is no event for the end of the first
+	}
 	if ok1 && ok2 && (was.Meta.ResourceVersion == is.Meta.ResourceVersion || l.floors.own(is.Meta.UID, is.Meta.ResourceVersion)) {
 		return // a relist, or the echo of our own status write
 	}
@@ -192,8 +197,7 @@ func (l *kindLoop) deleted(obj any) {
 		obj = gone.Obj
 	}
 	if result, ok := obj.(*convert.Result); ok {
-		l.floors.forget(result.Meta.UID)
-		l.pruned.forget(result.Meta.UID)
+		l.forget(result.Head)
 		l.enqueue(obj) // an object of the same name may be there already
 	}
 }
