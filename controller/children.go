@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -199,6 +200,9 @@ func indexed(informer cache.SharedIndexInformer, owner types.UID) []*child {
 // live reads the children of one owner from the API server instead of from the caches: the way out when the
 // caches do not catch up with our own writes.
 func (c *children) live(ctx context.Context, namespace, job string, owner types.UID) (pods []schema.Pod, services []schema.Service, _ error) {
+	if len(validation.IsValidLabelValue(job)) > 0 {
+		return nil, nil, nil // a name that no child can be labelled with: there are none, and to ask is an error
+	}
 	options := metav1.ListOptions{LabelSelector: c.selector + "," + schema.LabelJob + "=" + job}
 	podList, err := c.client.CoreV1().Pods(namespace).List(ctx, options)
 	if err != nil {

@@ -57,7 +57,7 @@ func (l *kindLoop) observeLive(ctx context.Context, cached *convert.Result) (see
 	if err != nil {
 		return seen, 0, fmt.Errorf("get %s: %w", cached.Key(), err)
 	}
-	result := l.Convert(l.kind, raw)
+	result := converted(l.kind, l.Convert, raw)
 	seen = l.observed(result)
 	seen.Pods, seen.Services, err = l.children.live(ctx, result.Meta.Namespace, result.Meta.Name, result.Meta.UID)
 	if err != nil {

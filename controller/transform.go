@@ -22,7 +22,7 @@ type Converter func(*schema.Kind, *unstructured.Unstructured) *convert.Result
 //	(it panics)                  ends the process                                 recovers
 //	its own output is passed in  a streamed list goes through it twice            passes it on
 func converting(kind *schema.Kind, convertObject Converter) cache.TransformFunc {
-	return func(obj any) (out any, _ error) {
+	return func(obj any) (any, error) {
 		raw, ok := obj.(*unstructured.Unstructured)
 		if !ok {
 			if _, ok := obj.(metav1.ObjectMetaAccessor); ok {
@@ -30,16 +30,21 @@ func converting(kind *schema.Kind, convertObject Converter) cache.TransformFunc 
 			}
 			return unreadable(kind, nil, fmt.Sprintf("an object of type %T", obj)), nil
 		}
-		defer func() {
-			if p := recover(); p != nil {
-				out = unreadable(kind, raw, "an object that the converter failed on: "+schema.Clean(fmt.Sprint(p), 200))
-			}
-		}()
-		if result := convertObject(kind, raw); result != nil && result.Head != nil {
-			return result, nil
-		}
-		return unreadable(kind, raw, "an object that the converter had no answer for"), nil
+		return converted(kind, convertObject, raw), nil
 	}
+}
+
+// converted is what a converter says of an object, or what is said of an object that the converter fails on.
+func converted(kind *schema.Kind, convertObject Converter, raw *unstructured.Unstructured) (found *convert.Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			found = unreadable(kind, raw, "an object that the converter failed on: "+schema.Clean(fmt.Sprint(p), 200))
+		}
+	}()
+	if found = convertObject(kind, raw); found != nil && found.Head != nil {
+		return found
+	}
+	return unreadable(kind, raw, "an object that the converter had no answer for")
 }
 
 // unreadable stands in for an object that defeated the converter itself. The fault is ours, and the author is
