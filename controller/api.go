@@ -30,6 +30,7 @@ type written struct {
 	Controller types.UID
 	// ControllerName and ControllerKind tell an older incarnation of a job from a stranger.
 	ControllerName, ControllerKind string
+	Operator                       string // the label by which children are selected
 	Deleting                       bool
 }
 
@@ -136,13 +137,14 @@ func readMeta(body []byte, err error) (written, error) {
 			ResourceVersion   string                  `json:"resourceVersion"`
 			DeletionTimestamp string                  `json:"deletionTimestamp"`
 			OwnerReferences   []metav1.OwnerReference `json:"ownerReferences"`
+			Labels            map[string]string       `json:"labels"`
 		} `json:"metadata"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
 		return written{}, nil
 	}
 	w := written{UID: answer.Metadata.UID, ResourceVersion: answer.Metadata.ResourceVersion,
-		Deleting: answer.Metadata.DeletionTimestamp != ""}
+		Operator: answer.Metadata.Labels[schema.LabelOperator], Deleting: answer.Metadata.DeletionTimestamp != ""}
 	for _, o := range answer.Metadata.OwnerReferences {
 		if o.Controller != nil && *o.Controller {
 			w.Controller, w.ControllerName, w.ControllerKind = o.UID, o.Name, o.Kind

@@ -18,14 +18,18 @@ import (
 //	none                                         done
 //	404 on what was to be changed, namespace     done   it is gone, or going; its end will be an event
 //	  being deleted
-//	400, 413, 422                                probe  the request is wrong and stays so until somebody
-//	403 without quota                                   changes something; the author has been told
-//	403 quota exceeded                           retry  with back-off; the author has been told
+//	400, 405, 413, 422, a name that is taken     probe  the request is wrong and stays so until somebody
+//	                                                    changes something; the author has been told
+//	403                                          retry  with back-off; the author has been told. What is missing
+//	                                                    (quota, service account, permission) often comes a
+//	                                                    moment later
 //	409, 429, 5xx, network, timeout, panic       retry  with back-off
+//	caches older than our own writes             behind no failure and no success: wait for the event
 type answer int
 
 const (
 	done answer = iota
+	behind
 	probe
 	retry
 )
@@ -35,6 +39,10 @@ const slowProbe = 5 * time.Minute
 
 var (
 	errPanicked = errors.New("the pass panicked")
+	errBehind   = errors.New("the caches are older than our own writes")
+	// errUnrecorded and errStatusless: the status has no place to be written to. Nothing else is done then.
+	errUnrecorded = errors.New("the object is gone")
+	errStatusless = errors.New("the CRD has no status subresource: nothing can be recorded, so nothing is done")
 	// errOldOwner: the name is still taken by a child of a deleted job of the same name. Its end is an event.
 	errOldOwner = errors.New("the name is still taken by a child of a deleted job of the same name")
 )
@@ -43,7 +51,20 @@ var (
 type conflictError struct{ object schema.Object }
 
 func (e *conflictError) Error() string {
-	return fmt.Sprintf("%s %s/%s exists and belongs to somebody else", e.object.Resource.Kind, e.object.Namespace, e.object.Name)
+	return fmt.Sprintf("%s %s/%s exists and belongs to somebody else; delete or rename it, or rename the job",
+		e.object.Resource.Kind, e.object.Namespace, e.object.Name)
+}
+
+// unseenError: a child of ours has lost the label by which children are selected. It lives, but whatever becomes of
+// it is not seen: without a word to its author the job would wait for it for ever.
+type unseenError struct {
+	object   schema.Object
+	operator string // the label's value
+}
+
+func (e *unseenError) Error() string {
+	return fmt.Sprintf("%s %s/%s has lost its label %s=%s and is not seen without it; put it back, or delete it",
+		e.object.Resource.Kind, e.object.Namespace, e.object.Name, schema.LabelOperator, e.operator)
 }
 
 // writeError is a write of a child that failed.
@@ -73,41 +94,54 @@ func sortError(err error) answer {
 		}
 		return worst
 	}
-	var conflict *conflictError
 	switch {
-	case errors.As(err, &conflict):
+	case isForeign(err):
 		return probe
+	case errors.Is(err, errBehind):
+		return behind
 	case isNamespaceGoing(err), apierrors.IsNotFound(err):
 		return done
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err),
 		apierrors.IsMethodNotSupported(err):
 		return probe
-	case apierrors.IsForbidden(err) && !isQuota(err):
-		return probe
 	}
 	return retry
+}
+
+// longest is where the back-off after an error ends. Trouble between us and the API server ends all at once and for
+// everybody: nobody shall wait for minutes after that. What concerns one object alone may take its time.
+func longest(err error) time.Duration {
+	if apierrors.IsForbidden(err) || errors.Is(err, errPanicked) || errors.Is(err, errStatusless) {
+		return slowProbe
+	}
+	return slowProbe / 10
+}
+
+// isTaken: the name of this one object is taken. That says nothing of others.
+func isTaken(err error) bool {
+	return isForeign(err) || errors.Is(err, errOldOwner)
+}
+
+// isForeign: it is taken by something that only its author can move out of the way.
+func isForeign(err error) bool {
+	var conflict *conflictError
+	var unseen *unseenError
+	return errors.As(err, &conflict) || errors.As(err, &unseen)
 }
 
 func isNamespaceGoing(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
-// isQuota: the quota admission plugin has no cause of its own, only its sentence.
-func isQuota(err error) bool {
-	var status apierrors.APIStatus
-	return errors.As(err, &status) && apierrors.IsForbidden(err) && containsFold(status.Status().Message, "exceeded quota")
-}
-
 // worthTelling: the author can do something about it, or should know why nothing happens. Passing trouble
 // between us and the API server is not news for the author of a job.
 func worthTelling(err error) bool {
-	var conflict *conflictError
-	if errors.As(err, &conflict) {
+	if isForeign(err) {
 		return true
 	}
 	if isNamespaceGoing(err) || errors.Is(err, errOldOwner) || errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
-	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) ||
+	return errors.Is(err, errStatusless) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) ||
 		apierrors.IsRequestEntityTooLargeError(err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,7 +31,8 @@ type kindLoop struct {
 	Watched
 	kind      *schema.Kind
 	log       *zap.Logger
-	queue     workqueue.TypedRateLimitingInterface[string]
+	queue     workqueue.TypedDelayingInterface[string]
+	failures  workqueue.TypedRateLimiter[string]
 	untyped   dynamic.Interface
 	discovery discovery.ServerResourcesInterfaceWithContext
 	floors    *floors
@@ -38,6 +40,8 @@ type kindLoop struct {
 
 	// objects is the informer that runs now, or nil while the kind is not served.
 	objects atomic.Pointer[cache.SharedIndexInformer]
+	// statusless: the CRD has no status subresource.
+	statusless atomic.Bool
 	// looked: the API server has said at least once whether it serves the kind.
 	looked atomic.Bool
 	// running holds when each pass that runs now began, by key.
@@ -51,9 +55,9 @@ type kindLoop struct {
 const (
 	// lookForKind is how often an absent kind is looked for, and checkOnKind how often a present one.
 	lookForKind, checkOnKind = 2 * time.Second, 30 * time.Second
-	// retryFirst and retryMost bound the exponential back-off of one key. There is no global bucket: one
-	// job's errors never delay another's.
-	retryFirst, retryMost = 50 * time.Millisecond, 5 * time.Minute
+	// retryFirst is where the exponential back-off of one key begins; see longest for its end. There is no
+	// global bucket: one job's errors never delay another's.
+	retryFirst = 50 * time.Millisecond
 	// passLimit ends a pass that hangs.
 	passLimit = 2 * time.Minute
 	// safetyNet wakes a pass that waits for its caches even if the event never comes.
@@ -61,13 +65,11 @@ const (
 )
 
 func newKindLoop(c *Controller, w Watched, untyped dynamic.Interface, d discovery.DiscoveryInterface) *kindLoop {
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](retryFirst, retryMost)
 	return &kindLoop{
 		Controller: c, Watched: w, kind: w.Kind, log: c.log.With(zap.String("kind", w.Kind.Name)),
 		untyped: untyped, discovery: discovery.ToServerResourcesInterfaceWithContext(d), floors: newFloors(c.options.Now), pruned: newPrunedWrites(),
-		queue: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[string]{
-			Name: w.Kind.Controller, MetricsProvider: c.metrics.queues,
-		}),
+		failures: workqueue.NewTypedItemExponentialFailureRateLimiter[string](retryFirst, slowProbe),
+		queue:    newQueue(w.Kind.Controller, c.metrics.queues),
 	}
 }
 
@@ -98,12 +100,11 @@ func (l *kindLoop) served(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("ask for the resources of %s: %w", l.kind.APIVersion(), err)
 	}
-	for _, r := range list.APIResources {
-		if r.Name == l.kind.Plural {
-			return true, nil
-		}
+	named := func(name string) func(metav1.APIResource) bool {
+		return func(r metav1.APIResource) bool { return r.Name == name }
 	}
-	return false, nil
+	l.statusless.Store(!slices.ContainsFunc(list.APIResources, named(l.kind.Plural+"/status")))
+	return slices.ContainsFunc(list.APIResources, named(l.kind.Plural)), nil
 }
 
 // watch runs one informer until ctx ends or the kind is found to be gone.
@@ -272,22 +273,36 @@ func (l *kindLoop) guarded(ctx context.Context, key string) (again time.Duration
 	return l.sync(ctx, key)
 }
 
-// settle is the one place where errors are sorted: retry, come back later, or be done.
+// settle is the one place where errors are sorted: retry, come back later, or be done. Whatever went wrong, the time
+// at which the plan wants to look again holds: a deadline does not wait for a back-off.
 func (l *kindLoop) settle(key string, again time.Duration, err error) {
-	switch verdict := sortError(err); verdict {
+	verdict := sortError(err)
+	switch verdict {
 	case done:
-		l.queue.Forget(key)
-		if again > 0 {
-			l.queue.AddAfter(key, again)
-		}
+		l.failures.Forget(key)
+	case behind:
+		again = safetyNet // no success: the failures so far still count
 	case retry:
-		l.log.Info("retrying", zap.String("job", key), zap.Int("failures", l.queue.NumRequeues(key)+1), zap.Error(err))
-		l.queue.AddRateLimited(key)
+		pause := min(l.failures.When(key), longest(err))
+		l.log.Info("retrying", zap.String("job", key), zap.Int("failures", l.failures.NumRequeues(key)), zap.Duration("in", pause), zap.Error(err))
+		again = sooner(again, pause)
 	case probe:
 		l.log.Warn("refused by the API server; looking again later", zap.String("job", key), zap.Duration("in", slowProbe), zap.Error(err))
-		l.queue.Forget(key)
-		l.queue.AddAfter(key, slowProbe)
+		l.failures.Forget(key)
+		again = sooner(again, slowProbe)
 	}
+	if again > 0 {
+		l.queue.AddAfter(key, again)
+	}
+}
+
+// sooner is the earlier of the plan's wish and the back-off. A wish for the next moment is no time but the rest of a
+// plan that was too long for one pass: after an error it waits like everything else.
+func sooner(wish, backOff time.Duration) time.Duration {
+	if wish > 10*time.Millisecond {
+		return min(wish, backOff)
+	}
+	return backOff
 }
 
 // pause waits for d, or until ctx ends.

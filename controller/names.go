@@ -80,5 +80,3 @@ func ranges(names []string) string {
 	}
 	return strings.Join(parts, ", ")
 }
-
-func containsFold(s, part string) bool { return strings.Contains(strings.ToLower(s), part) }

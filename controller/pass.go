@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -22,9 +23,9 @@ func (l *kindLoop) sync(ctx context.Context, key string) (again time.Duration, e
 	if result == nil {
 		return 0, nil // gone; garbage collection does the rest
 	}
-	seen, wait, err := l.observe(ctx, result)
-	if err != nil || wait > 0 {
-		return wait, err
+	seen, err := l.observe(ctx, result)
+	if err != nil {
+		return 0, err
 	}
 	todo := l.Plan(seen)
 	again, err = l.execute(ctx, seen, todo)
@@ -34,37 +35,37 @@ func (l *kindLoop) sync(ctx context.Context, key string) (again time.Duration, e
 	return again, err
 }
 
-// observe gathers what a decision may depend on. If the caches are older than our own writes it asks to wait.
-func (l *kindLoop) observe(ctx context.Context, result *convert.Result) (seen plan.Observed, wait time.Duration, err error) {
+// observe gathers what a decision may depend on. If the caches are older than our own writes it answers errBehind.
+func (l *kindLoop) observe(ctx context.Context, result *convert.Result) (seen plan.Observed, err error) {
 	owner := result.Meta.UID
 	switch l.floors.check(owner, l.version, l.children.podVersion, l.children.serviceVersion) {
 	case tooOld:
-		return seen, safetyNet, nil
+		return seen, errBehind
 	case readLive:
 		return l.observeLive(ctx, result)
 	}
 	seen = l.observed(result)
 	seen.Pods, seen.Services = l.children.of(owner)
-	return seen, 0, nil
+	return seen, nil
 }
 
 // observeLive reads everything from the API server, for when the caches do not catch up.
-func (l *kindLoop) observeLive(ctx context.Context, cached *convert.Result) (seen plan.Observed, wait time.Duration, err error) {
+func (l *kindLoop) observeLive(ctx context.Context, cached *convert.Result) (seen plan.Observed, err error) {
 	l.log.Warn("the caches are behind our own writes for too long; reading from the API server", zap.String("job", cached.Key()))
 	l.metrics.liveReads.WithLabelValues(l.kind.Name).Inc()
 	resource := runtimeschema.GroupVersionResource{Group: l.kind.Group, Version: l.kind.Version, Resource: l.kind.Plural}
 	raw, err := l.untyped.Resource(resource).Namespace(cached.Meta.Namespace).Get(ctx, cached.Meta.Name, metav1.GetOptions{})
 	if err != nil {
-		return seen, 0, fmt.Errorf("get %s: %w", cached.Key(), err)
+		return seen, fmt.Errorf("get %s: %w", cached.Key(), err)
 	}
 	result := converted(l.kind, l.Convert, raw)
 	seen = l.observed(result)
 	seen.Pods, seen.Services, err = l.children.live(ctx, result.Meta.Namespace, result.Meta.Name, result.Meta.UID)
 	if err != nil {
-		return seen, 0, fmt.Errorf("read the children of %s: %w", cached.Key(), err)
+		return seen, fmt.Errorf("read the children of %s: %w", cached.Key(), err)
 	}
 	l.floors.forget(cached.Meta.UID)
-	return seen, 0, nil
+	return seen, nil
 }
 
 func (l *kindLoop) observed(result *convert.Result) plan.Observed {
@@ -78,10 +79,7 @@ func (l *kindLoop) observed(result *convert.Result) plan.Observed {
 func (l *kindLoop) execute(ctx context.Context, seen plan.Observed, todo plan.Plan) (again time.Duration, err error) {
 	if todo.Status != nil {
 		if err := l.record(ctx, seen.Head, todo); err != nil {
-			if sortError(err) == probe {
-				// The schema refuses our status. The author can still be told by events.
-				l.emitter.tell(seen.Head, todo.Events)
-			}
+			l.tellUnrecorded(seen, todo, err)
 			return 0, err
 		}
 	}
@@ -91,6 +89,19 @@ func (l *kindLoop) execute(ctx context.Context, seen plan.Observed, todo plan.Pl
 	return todo.Recheck, errors.Join(removed, created)
 }
 
+// tellUnrecorded: the API server does not take the status, and will not. The author can still be told by events: of
+// what the status would have said and, unless the object is rejected anyway, why nothing happens.
+func (l *kindLoop) tellUnrecorded(seen plan.Observed, todo plan.Plan, err error) {
+	if sortError(err) != probe && !errors.Is(err, errStatusless) {
+		return
+	}
+	l.emitter.tell(seen.Head, todo.Events)
+	if seen.Rejection == nil {
+		l.emitter.tell(seen.Head, []plan.Event{{Type: corev1.EventTypeWarning, Reason: l.kind.Reason(schema.ReasonFailedValidation),
+			Message: "Error recording the status: " + err.Error(), Occasion: occasion(seen.Head)}})
+	}
+}
+
 // record writes the status and, when it is on record, counts and logs the transition.
 func (l *kindLoop) record(ctx context.Context, head *schema.Head, todo plan.Plan) error {
 	if l.pruned.knows(head, todo.Status) {
@@ -98,7 +109,10 @@ func (l *kindLoop) record(ctx context.Context, head *schema.Head, todo plan.Plan
 	}
 	got, kept, err := l.api.record(ctx, head, todo.Status)
 	if apierrors.IsNotFound(err) {
-		return nil // deleted meanwhile
+		err = errUnrecorded // the cache will say so, and the retry finds nothing
+		if l.statusless.Load() {
+			err = errStatusless
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("write the status of %s: %w", head.Key(), err)
@@ -109,7 +123,9 @@ func (l *kindLoop) record(ctx context.Context, head *schema.Head, todo plan.Plan
 		l.log.Warn("the schema of the CRD does not keep the status as written", zap.String("job", head.Key()))
 	}
 	for _, c := range todo.Count {
-		l.metrics.count(head, c)
+		if c.Counter != plan.CountDeleted { // which is counted when it has been done
+			l.metrics.count(head, c)
+		}
 	}
 	if n := len(todo.Status.Conditions); n > 0 {
 		last := todo.Status.Conditions[n-1]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,20 +18,26 @@ import (
 const atOnce = 16
 
 // create posts the planned objects: first one, then two, four, eight at once, and no further batch after an
-// error. A job that cannot have its pods costs one refused request a pass, not a thousand.
+// error. A job that cannot have its pods costs one refused request a pass, not a thousand. A name that is taken
+// concerns one object alone: the others are created all the same, unless there are many such.
 func (l *kindLoop) create(ctx context.Context, head *schema.Head, objects []schema.Object) error {
 	made := make([]bool, len(objects))
 	var failed []error
-	for next, batch := 0, 1; next < len(objects) && len(failed) == 0; batch = min(2*batch, 4*atOnce) {
+	for next, batch := 0, 1; next < len(objects) && goesOn(failed); batch = min(2*batch, 4*atOnce) {
 		end := min(next+batch, len(objects))
-		failed = inParallel(next, end, func(i int) (err error) {
+		failed = append(failed, inParallel(next, end, func(i int) (err error) {
 			made[i], err = l.createOne(ctx, head, objects[i])
 			return err
-		})
+		})...)
 		next = end
 	}
 	l.emitter.tell(head, l.creations(head, objects, made, failed))
 	return errors.Join(failed...)
+}
+
+// goesOn says whether the next batch is worth trying.
+func goesOn(failed []error) bool {
+	return len(failed) < atOnce && !slices.ContainsFunc(failed, func(err error) bool { return !isTaken(err) })
 }
 
 // createOne posts one object. An object that exists already is no error if it is ours.
@@ -50,6 +57,7 @@ func (l *kindLoop) createOne(ctx context.Context, head *schema.Head, o schema.Ob
 //
 //	the object's controller owner             answer
 //	this very job                             done; the cache will show it
+//	this very job, but it is not selected     told, never touched: the cache will not show it
 //	a deleted job of the same name and kind   wait for garbage collection
 //	anybody else, nobody                      a conflict: told, never touched
 //	(the object has gone meanwhile)           try again
@@ -60,6 +68,8 @@ func (l *kindLoop) whose(ctx context.Context, head *schema.Head, o schema.Object
 		return &writeError{"create", o.Resource, o.Name, errOldOwner}
 	case err != nil:
 		return fmt.Errorf("look at %s %s, whose name is taken: %w", o.Resource.Kind, o.Name, err)
+	case got.Controller == head.Meta.UID && got.Operator != head.Kind.Controller:
+		return &unseenError{o, head.Kind.Controller}
 	case got.Controller == head.Meta.UID:
 		l.raise(head, o.Resource, got)
 		return nil
@@ -69,13 +79,15 @@ func (l *kindLoop) whose(ctx context.Context, head *schema.Head, o schema.Object
 	return &conflictError{o}
 }
 
-// raise notes that a child was written at a version.
+// raise notes that a child, or the job itself, was written at a version.
 func (l *kindLoop) raise(head *schema.Head, r schema.Resource, got written) {
 	switch r {
 	case schema.Pods():
 		l.floors.raise(head.Meta.UID, "", got.ResourceVersion, "")
 	case schema.Services():
 		l.floors.raise(head.Meta.UID, "", "", got.ResourceVersion)
+	case head.Kind.Resource():
+		l.floors.raise(head.Meta.UID, got.ResourceVersion, "", "")
 	}
 }
 
@@ -97,6 +109,11 @@ func (l *kindLoop) remove(ctx context.Context, head *schema.Head, deletions []pl
 		}
 		return nil
 	})
+	for i, d := range deletions {
+		if gone[i] && d.Resource == head.Kind.Resource() {
+			l.metrics.count(head, plan.Count{Counter: plan.CountDeleted})
+		}
+	}
 	l.emitter.tell(head, l.removals(head, deletions, gone, failed))
 	return errors.Join(failed...)
 }
@@ -170,11 +187,10 @@ func firstWorthTelling(failed []error) error {
 func refusal(doing string, err error, occasion string) plan.Event {
 	event := plan.Event{Type: corev1.EventTypeWarning, Reason: schema.ReasonCreatePodFailed,
 		Message: "Error " + doing + ": " + err.Error(), Occasion: occasion}
-	var conflict *conflictError
 	var write *writeError
 	switch {
-	case errors.As(err, &conflict):
-		event.Reason, event.Message = schema.ReasonNameConflict, err.Error()+"; delete or rename it, or rename the job"
+	case isForeign(err):
+		event.Reason, event.Message = schema.ReasonNameConflict, err.Error()
 	case errors.As(err, &write):
 		event.Reason = reasons(write.verb, write.resource).failed
 	}
