@@ -27,7 +27,7 @@ import (
 //   - An event has a name made from what it says and of whom. To tell it twice is to create one object twice;
 //     the API server answers that it exists, and that is success. So plans may ask for it again and again, also
 //     after a crash.
-//   - What waits is kept, not dropped; the backlog is a gauge.
+//   - What waits is kept, not dropped, for about an hour and up to a limit that memory sets; the backlog is a gauge.
 //   - It has a client and a rate of its own: events never delay a pod.
 type emitter struct {
 	client   kubernetes.Interface
@@ -35,7 +35,8 @@ type emitter struct {
 	log      *zap.Logger
 	metrics  *metrics
 	now      func() time.Time
-	queue    workqueue.TypedRateLimitingInterface[string] // of names of waiting events
+	queue    workqueue.TypedDelayingInterface[string] // of names of waiting events
+	failures workqueue.TypedRateLimiter[string]
 
 	mu      sync.Mutex
 	waiting map[string]*corev1.Event
@@ -50,10 +51,13 @@ const (
 	eventsPerSec  = 50
 	eventsAtOnce  = 100
 	eventWorkers  = 8
-	eventTries    = 12
+	eventTries    = 70     // with the back-off, about an hour: the API server may be away for long
+	refusedTries  = 10     // of an event that the API server forbids: it may lack a permission, or a quota
+	mostWaiting   = 50_000 // each takes about 2 KB
 	memoryPeriod  = 10 * time.Minute
 	messageLimit  = 1024
 	eventNameRoom = 200 // of the job's name in an event's name
+	identityRoom  = 128 // of the reporter's name: the API server refuses an event with a longer one
 )
 
 func newEmitter(config *rest.Config, o Options, m *metrics) (*emitter, error) {
@@ -63,12 +67,11 @@ func newEmitter(config *rest.Config, o Options, m *metrics) (*emitter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the client for events: %w", err)
 	}
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](200*time.Millisecond, time.Minute)
 	return &emitter{
-		client: client, identity: o.Identity, log: o.Log, metrics: m, now: o.Now,
-		queue: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[string]{
-			Name: "events", MetricsProvider: m.queues}),
-		waiting: map[string]*corev1.Event{}, told: map[string]struct{}{}, turned: o.Now(),
+		client: client, identity: o.Identity[:min(len(o.Identity), identityRoom)], log: o.Log, metrics: m, now: o.Now,
+		queue:    newQueue("events", m.queues),
+		failures: workqueue.NewTypedItemExponentialFailureRateLimiter[string](200*time.Millisecond, time.Minute),
+		waiting:  map[string]*corev1.Event{}, told: map[string]struct{}{}, turned: o.Now(),
 	}, nil
 }
 
@@ -85,6 +88,10 @@ func (e *emitter) tell(head *schema.Head, events []plan.Event) {
 	for _, event := range events {
 		name := eventName(head, event)
 		if e.knows(name) {
+			continue
+		}
+		if len(e.waiting) >= mostWaiting {
+			e.metrics.events.WithLabelValues("refused").Inc() // and not remembered: the next pass may tell it
 			continue
 		}
 		e.told[name] = struct{}{}
@@ -163,19 +170,24 @@ func (e *emitter) send(ctx context.Context, key string) {
 		e.metrics.events.WithLabelValues("sent").Inc()
 	case apierrors.IsAlreadyExists(err):
 		e.metrics.events.WithLabelValues("known").Inc()
-	case isNamespaceGoing(err), apierrors.IsNotFound(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err),
-		e.queue.NumRequeues(key) >= eventTries:
+	case untellable(err, e.failures.NumRequeues(key)):
 		e.metrics.events.WithLabelValues("refused").Inc()
 		e.log.Info("an event could not be told", zap.String("event", key), zap.String("reason", event.Reason), zap.Error(err))
 	default:
-		e.queue.AddRateLimited(key)
+		e.queue.AddAfter(key, e.failures.When(key))
 		return
 	}
-	e.queue.Forget(key)
+	e.failures.Forget(key)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.waiting, key)
 	e.metrics.eventBacklog.Set(float64(len(e.waiting)))
+}
+
+// untellable: it will not work, or has been tried for long enough.
+func untellable(err error, tries int) bool {
+	return isNamespaceGoing(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) ||
+		apierrors.IsForbidden(err) && tries >= refusedTries || tries >= eventTries
 }
 
 // drain waits until all that waits has been told, at most for the given time or until ctx ends.

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -14,7 +15,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"stoic/controller/plan"
@@ -90,11 +93,11 @@ func TestEmitterTellsEachOccasionOnce(t *testing.T) {
 	b.Occasion = "generation 2"
 	first.tell(headOf("a"), []plan.Event{a, a, b})
 	first.tell(headOf("a"), []plan.Event{a})
-	first.drain(context.Background(), 10 * time.Second)
+	first.drain(context.Background(), 10*time.Second)
 	second.tell(headOf("a"), []plan.Event{a, b}) // another process, after a restart
-	second.drain(context.Background(), 10 * time.Second)
+	second.drain(context.Background(), 10*time.Second)
 	second.tell(headOf(strings.Repeat("n", 253)), []plan.Event{a})
-	second.drain(context.Background(), 10 * time.Second)
+	second.drain(context.Background(), 10*time.Second)
 	if len(s.events) != 3 {
 		t.Fatalf("%d events, want 3", len(s.events))
 	}
@@ -126,7 +129,7 @@ func TestEmitterLosesNothing(t *testing.T) {
 	for i := range jobs {
 		e.tell(headOf(fmt.Sprint("job-", i)), []plan.Event{{Type: "Warning", Reason: "R", Message: "m", Occasion: "o"}})
 	}
-	e.drain(context.Background(), 30 * time.Second)
+	e.drain(context.Background(), 30*time.Second)
 	if len(s.events) != jobs || e.backlog() != 0 {
 		t.Errorf("%d events of %d; %d wait", len(s.events), jobs, e.backlog())
 	}
@@ -140,7 +143,7 @@ func TestEmitterForgetsInTime(t *testing.T) {
 	e := newTestEmitter(t, s, clock)
 	for period := range 4 {
 		e.tell(headOf("a"), []plan.Event{{Type: "Normal", Reason: "R", Message: fmt.Sprint(period), Occasion: "o"}})
-		e.drain(context.Background(), 10 * time.Second)
+		e.drain(context.Background(), 10*time.Second)
 		mu.Lock()
 		now = now.Add(memoryPeriod + time.Second)
 		mu.Unlock()
@@ -149,5 +152,46 @@ func TestEmitterForgetsInTime(t *testing.T) {
 	defer e.mu.Unlock()
 	if len(e.told)+len(e.toldBefore) > 2 {
 		t.Errorf("remembers %d names of four periods", len(e.told)+len(e.toldBefore))
+	}
+}
+
+// An outage of some minutes is no reason to forget what was to be told; what is forbidden is given up sooner.
+func TestUntellable(t *testing.T) {
+	down, no := apierrors.NewInternalError(errors.New("down")), apierrors.NewForbidden(corev1.Resource("events"), "a", nil)
+	for _, c := range []struct {
+		err   error
+		tries int
+		want  bool
+	}{
+		{down, 60, false}, {errors.New("connection refused"), 60, false}, {down, eventTries, true},
+		{no, 0, false}, {no, refusedTries, true}, {apierrors.NewInvalid(runtimeschema.GroupKind{Kind: "Event"}, "a", nil), 0, true},
+	} {
+		if got := untellable(c.err, c.tries); got != c.want {
+			t.Errorf("%v at the %dth try: %v", c.err, c.tries, got)
+		}
+	}
+}
+
+func TestEmitterIsBounded(t *testing.T) {
+	e, err := newEmitter(&rest.Config{}, Options{Identity: strings.Repeat("p", 250), Log: zap.NewNop(), Now: time.Now}, newMetrics(prometheus.NewRegistry()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.queue.ShutDown()
+	for i := range mostWaiting {
+		e.waiting[fmt.Sprint(i)] = nil
+	}
+	one := []plan.Event{{Type: "Normal", Reason: "R", Message: "m"}}
+	e.tell(headOf("a"), one)
+	if len(e.waiting) != mostWaiting || len(e.told) != 0 {
+		t.Errorf("%d wait, %d are remembered as told", len(e.waiting), len(e.told))
+	}
+	delete(e.waiting, "0")
+	e.tell(headOf("a"), one)
+	if len(e.waiting) != mostWaiting || len(e.told) != 1 {
+		t.Errorf("once there is room: %d wait, %d are remembered as told", len(e.waiting), len(e.told))
+	}
+	if len(e.identity) != 128 {
+		t.Errorf("the reporter's name is %d long: the API server would refuse every event", len(e.identity))
 	}
 }

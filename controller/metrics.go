@@ -3,6 +3,7 @@ package controller
 import (
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -26,6 +27,11 @@ type metrics struct {
 	events       *prometheus.CounterVec // result
 	eventBacklog prometheus.Gauge
 
+	// namespaces that have been a label. A cluster that makes a namespace for every run would otherwise fill the
+	// memory of whoever keeps the samples, ours first.
+	mu         sync.Mutex
+	namespaces map[string]struct{}
+
 	requests  *prometheus.CounterVec   // code, method, host
 	durations *prometheus.HistogramVec // verb, host
 	queues    *queueMetrics
@@ -36,7 +42,7 @@ type metrics struct {
 func RegisterMetrics(registry prometheus.Registerer) { newMetrics(registry) }
 
 func newMetrics(registry prometheus.Registerer) *metrics {
-	m := &metrics{jobs: map[plan.Counter]*prometheus.CounterVec{}}
+	m := &metrics{jobs: map[plan.Counter]*prometheus.CounterVec{}, namespaces: map[string]struct{}{}}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "training_operator_" + name, Help: help}, labels)
 		registry.MustRegister(c)
@@ -69,12 +75,30 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 // count notes a transition of one object.
 func (m *metrics) count(head *schema.Head, c plan.Count) {
 	if c.Counter == plan.CountRejected {
-		m.rejected.WithLabelValues(head.Meta.Namespace, head.Kind.Framework, string(c.Code)).Inc()
+		m.rejected.WithLabelValues(m.namespace(head), head.Kind.Framework, string(c.Code)).Inc()
 		return
 	}
 	if vec := m.jobs[c.Counter]; vec != nil {
-		vec.WithLabelValues(head.Meta.Namespace, head.Kind.Framework).Inc()
+		vec.WithLabelValues(m.namespace(head), head.Kind.Framework).Inc()
 	}
+}
+
+const (
+	mostNamespaces  = 2000
+	otherNamespaces = "(others)"
+)
+
+// namespace is the label for an object's namespace. The first ones keep their names.
+func (m *metrics) namespace(head *schema.Head) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, known := m.namespaces[head.Meta.Namespace]; !known {
+		if len(m.namespaces) >= mostNamespaces {
+			return otherNamespaces
+		}
+		m.namespaces[head.Meta.Namespace] = struct{}{}
+	}
+	return head.Meta.Namespace
 }
 
 // instrument returns a config whose clients count their requests. It wraps the transport of this config alone,
