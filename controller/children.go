@@ -88,12 +88,16 @@ func (c *children) informer(example runtime.Object, wake func(ownerKey), list li
 	return informer
 }
 
+// indexByOwner: an owner reference holds within a namespace. A child elsewhere that claims an owner is none of its
+// children, whatever it says; garbage collection removes it, but not at once.
 func indexByOwner(obj any) ([]string, error) {
 	if c, ok := obj.(*child); ok && c.owner.uid != "" {
-		return []string{string(c.owner.uid)}, nil
+		return []string{ownerIndex(c.Namespace, c.owner.uid)}, nil
 	}
 	return nil, nil // an error here would end the process
 }
+
+func ownerIndex(namespace string, owner types.UID) string { return namespace + "/" + string(owner) }
 
 // waking queues the owner of whatever changed, if what changed matters.
 func waking(wake func(ownerKey)) cache.ResourceEventHandler {
@@ -173,18 +177,18 @@ func (c *children) start(ctx context.Context, running *sync.WaitGroup) {
 func (c *children) synced() bool { return c.pods.HasSynced() && c.services.HasSynced() }
 
 // of returns the cached children of one owner.
-func (c *children) of(owner types.UID) (pods []schema.Pod, services []schema.Service) {
-	for _, obj := range indexed(c.pods, owner) {
+func (c *children) of(namespace string, owner types.UID) (pods []schema.Pod, services []schema.Service) {
+	for _, obj := range indexed(c.pods, namespace, owner) {
 		pods = append(pods, obj.pod)
 	}
-	for _, obj := range indexed(c.services, owner) {
+	for _, obj := range indexed(c.services, namespace, owner) {
 		services = append(services, obj.service)
 	}
 	return pods, services
 }
 
-func indexed(informer cache.SharedIndexInformer, owner types.UID) []*child {
-	objects, err := informer.GetIndexer().ByIndex(byOwner, string(owner))
+func indexed(informer cache.SharedIndexInformer, namespace string, owner types.UID) []*child {
+	objects, err := informer.GetIndexer().ByIndex(byOwner, ownerIndex(namespace, owner))
 	if err != nil {
 		return nil // the index exists: it was given to the informer when it was made
 	}

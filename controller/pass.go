@@ -45,7 +45,7 @@ func (l *kindLoop) observe(ctx context.Context, result *convert.Result) (seen pl
 		return l.observeLive(ctx, result)
 	}
 	seen = l.observed(result)
-	seen.Pods, seen.Services = l.children.of(owner)
+	seen.Pods, seen.Services = l.children.of(result.Meta.Namespace, owner)
 	return seen, nil
 }
 
