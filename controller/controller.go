@@ -81,6 +81,9 @@ type Controller struct {
 	emitter  *emitter
 	loops    []*kindLoop
 	pace     pace
+	// grace is how long running passes may take to finish when the stop comes. It leaves time, of the 30 seconds that
+	// Kubernetes gives, to tell events and to give the lease back.
+	grace time.Duration
 
 	// elected is closed when this process may write; at once if there is no election.
 	elected chan struct{}
@@ -110,7 +113,7 @@ func New(o Options) (*Controller, error) {
 		return nil, err
 	}
 	c := &Controller{options: o, log: o.Log, metrics: m, api: writer, emitter: emit, elected: make(chan struct{}),
-		pace: pace{lease: 15 * time.Second, renew: 10 * time.Second, retry: 2 * time.Second}}
+		pace: pace{lease: 15 * time.Second, renew: 10 * time.Second, retry: 2 * time.Second}, grace: 15 * time.Second}
 	c.children = newChildren(typed, o, c.wake)
 	for _, w := range o.Watched {
 		c.loops = append(c.loops, newKindLoop(c, w, consistent{untyped}, typed.Discovery()))
@@ -153,12 +156,14 @@ func (c *Controller) work(leading, writing context.Context) {
 	var events sync.WaitGroup
 	events.Go(func() { c.emitter.run(emitting) })
 
+	finishing, stopFinishing := context.WithCancel(writing)
+	defer stopFinishing()
 	close(c.elected)
 	var workers sync.WaitGroup
 	for _, l := range c.loops {
 		l.enqueueAll()
 		for range max(c.options.Workers, 1) {
-			workers.Go(func() { l.work(leading, writing) })
+			workers.Go(func() { l.work(leading, finishing) })
 		}
 	}
 	<-leading.Done()
@@ -166,6 +171,8 @@ func (c *Controller) work(leading, writing context.Context) {
 	for _, l := range c.loops {
 		l.queue.ShutDown()
 	}
+	enough := time.AfterFunc(c.grace, stopFinishing)
+	defer enough.Stop()
 	workers.Wait()
 	c.emitter.drain(writing, 5*time.Second)
 	stopEmitting()

@@ -140,3 +140,27 @@ func TestDeposedLeaderStopsAtOnce(t *testing.T) {
 		t.Error("the lease was given away by a leader that did not know whether its last write was out")
 	}
 }
+
+// A pass that hangs when the stop comes does not keep the lease from being given back.
+func TestStopHasAnEnd(t *testing.T) {
+	s := newAPIServer(t)
+	hang := make(chan struct{})
+	defer close(hang)
+	s.refuse = func(verb, resource, name string) *refusing {
+		if verb == http.MethodPost && resource == "pods" {
+			<-hang
+		}
+		return nil
+	}
+	c := newTestController(t, s, func(o *Options) { o.Election = &Election{"ns", "l"} })
+	c.grace = 200 * time.Millisecond
+	stop := start(t, c)
+	s.put(job("a", 1, `{}`))
+	eventually(t, "a pass that hangs", func() bool { return s.count("POST pods") == 1 })
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if s.holder() != "" {
+		t.Errorf("the lease is still held by %q", s.holder())
+	}
+}

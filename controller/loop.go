@@ -283,9 +283,9 @@ func (l *kindLoop) settle(key string, again time.Duration, err error) {
 	case behind:
 		again = safetyNet // no success: the failures so far still count
 	case retry:
-		pause := min(l.failures.When(key), longest(err))
-		l.log.Info("retrying", zap.String("job", key), zap.Int("failures", l.failures.NumRequeues(key)), zap.Duration("in", pause), zap.Error(err))
-		again = sooner(again, pause)
+		backOff := min(l.failures.When(key), longest(err))
+		l.log.Info("retrying", zap.String("job", key), zap.Int("failures", l.failures.NumRequeues(key)), zap.Duration("in", backOff), zap.Error(err))
+		again = sooner(again, backOff)
 	case probe:
 		l.log.Warn("refused by the API server; looking again later", zap.String("job", key), zap.Duration("in", slowProbe), zap.Error(err))
 		l.failures.Forget(key)
