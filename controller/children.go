@@ -156,7 +156,7 @@ func slimMeta(m *metav1.ObjectMeta) *child {
 func slimPod(p *corev1.Pod) *child {
 	c := slimMeta(&p.ObjectMeta)
 	c.pod = schema.Pod{Name: p.Name, UID: p.UID, Role: p.Labels[schema.LabelRole], Phase: p.Status.Phase,
-		Deleting: p.DeletionTimestamp != nil}
+		Created: p.CreationTimestamp.Time, Deleting: p.DeletionTimestamp != nil}
 	for _, s := range p.Status.InitContainerStatuses {
 		c.pod.Restarts += int64(max(s.RestartCount, 0))
 	}

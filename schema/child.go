@@ -2,6 +2,7 @@ package schema
 
 import (
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -40,6 +41,8 @@ type Pod struct {
 	UID   types.UID
 	Role  string // the role label as found; to count pods of a rejected job, nothing else
 	Phase corev1.PodPhase
+	// Created is when the API server made it; zero if it did not say.
+	Created time.Time
 	// Deleting: it has a deletionTimestamp.
 	Deleting bool
 	// Exits holds the exit code of each terminated container.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -66,15 +67,33 @@ func failed(d *draft) bool {
 	return true
 }
 
-// restart deletes the failed pods that are to be replaced and returns whether the job is restarting: while a
-// failed pod is there, terminating or not, Running and Restarting do not take turns.
+// restartPause is how long a replica's pod stands at least before it is replaced: a replica that fails at once asks
+// for a pod six times a minute and not as fast as the cluster can. It needs no memory: the pod knows how old it is.
+const restartPause = 10 * time.Second
+
+// pauseOf is how long a failed pod is still left to stand. One from the future, by the clock that made it, is not
+// waited for.
+func (d *draft) pauseOf(pod *schema.Pod) time.Duration {
+	age := d.Now.Sub(pod.Created)
+	if age < 0 || age >= restartPause {
+		return 0
+	}
+	return restartPause - age
+}
+
+// restart deletes the failed pods that are to be replaced, when they are old enough, and returns whether the job is
+// restarting: while a failed pod is there, terminating or not, Running and Restarting do not take turns.
 func (d *draft) restart() bool {
 	terminating := false
 	var role *schema.Role
 	for i := range d.replicas {
 		r := &d.replicas[i]
 		if fateOf(r, d.Head.Kind.Container) == replaced {
-			d.deletePod(r.pod)
+			if pause := d.pauseOf(r.pod); pause > 0 {
+				d.recheck(pause)
+			} else {
+				d.deletePod(r.pod)
+			}
 			if role == nil {
 				role = r.role
 			}

@@ -118,3 +118,40 @@ func foreignPod(t *testing.T, r *rig) {
 		t.Errorf("the foreign pod was touched: %s became %s", uid, now)
 	}
 }
+
+// replicaRestarted: exit code 137 is an accident, and the replica gets a new pod under its old name; 3 is the job's own.
+func replicaRestarted(t *testing.T, r *rig) {
+	ns := r.namespace(t, "restarted")
+	p := r.operator(t, ns)
+	endless := strings.Replace(worker("", "replicas: 2\nrestartPolicy: ExitCode"), `{simulation.stoic/exit-code: "0", simulation.stoic/run-for: 1s}`, "{}", 1)
+	r.apply(t, ns, manifest("job", endless))
+	r.awaitState(t, ns, "job", schema.Running)
+	await(t, "two pods that run", func() (bool, string) {
+		head := r.head(t, ns, "job")
+		return head.Status.ReplicaStatuses["Worker"].Active == 2, describe(&head.Status)
+	})
+	before := r.pods(t, ns, "job")
+
+	r.kubectl(t, nil, "-n", ns, "annotate", "pod", "job-worker-1", "simulation.stoic/exit-code=137")
+	r.awaitState(t, ns, "job", schema.Restarting)
+	await(t, "a new pod in place of job-worker-1", func() (bool, string) {
+		pods := r.pods(t, ns, "job")
+		return len(pods) == 2 && pods["job-worker-1"] != before["job-worker-1"], fmt.Sprint(pods)
+	})
+	head := r.awaitState(t, ns, "job", schema.Running)
+	if head.Status.Condition(schema.Restarting) != nil {
+		t.Errorf("Restarting stays beside Running: %s", describe(&head.Status))
+	}
+	if now := r.pods(t, ns, "job"); now["job-worker-0"] != before["job-worker-0"] {
+		t.Error("the other replica was restarted, too")
+	}
+	if got, _ := p.metric(t, "training_operator_jobs_restarted_total", `job_namespace="restarted"`); got != 1 {
+		t.Errorf("training_operator_jobs_restarted_total is %v, want 1", got)
+	}
+
+	r.kubectl(t, nil, "-n", ns, "annotate", "pod", "job-worker-1", "simulation.stoic/exit-code=3")
+	head = r.awaitState(t, ns, "job", schema.Failed)
+	if got, want := head.Status.Condition(schema.Failed).Message, `job "job" is failing because "Worker" replica(s) failed.`; got != want {
+		t.Errorf("message: %s, want %s", got, want)
+	}
+}

@@ -35,6 +35,7 @@ func suite(t *testing.T, shape string, keepsGeneration bool) {
 			"malformed object deleted":      malformedDeleted,
 			"operator killed and restarted": killedAndRestarted,
 			"deleted and made anew":         deletedAndRecreated,
+			"replica restarted, then fatal": replicaRestarted,
 			"status edited by somebody":     statusEdited,
 			"foreign pod under our name":    foreignPod,
 			"suspended and resumed":         suspendedAndResumed,
