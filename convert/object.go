@@ -25,7 +25,7 @@ type Result struct {
 //	head      metadata and status, leniently           head.go, status.go
 //	identity  is it of this kind, has it a name        head.go
 //	walk      does every value fit its type            walk.go, scalar.go, shape.go
-//	check     does it make sense                       policy.go, roles.go, pod.go, container.go, name.go
+//	check     does it make sense                       policy.go, roles.go, pod.go, container.go, name.go, Kind.Check
 //	lower     defaults, template, the kind's own part  roles.go, template.go, Kind.Lower
 //
 // Each step tells all it finds and goes on with what is sound, so that one look names everything.
@@ -97,6 +97,9 @@ func (r *reader) spec(s *shape, raw map[string]any, head *schema.Head) *schema.J
 	roles, known := r.roles(raw[r.kind.RolesField])
 	r.leave()
 	r.name(head.Meta.Name, roles)
+	r.tell(r.kind.Check(options, func(role string) bool {
+		return slices.ContainsFunc(roles, func(d draft) bool { return d.Name == role })
+	}))
 	if !sound || !known || head.Meta.Name == "" {
 		return nil
 	}
@@ -109,14 +112,14 @@ func (r *reader) spec(s *shape, raw map[string]any, head *schema.Head) *schema.J
 		}
 		job.Roles[i] = roles[i].Role
 	}
-	r.lower(job, options)
+	// The kind tells of the job as a whole, so it is asked only if that is what its author wrote.
+	r.tell(r.kind.Lower(job, options))
 	return job
 }
 
-// lower lets the kind finish the job. It tells of the job as a whole, so it is asked only if the roles and
-// the kind's own fields are what their author wrote.
-func (r *reader) lower(job *schema.Job, options any) {
-	for _, problem := range r.kind.Lower(job, options) {
+// tell takes in what the kind found.
+func (r *reader) tell(problems []schema.Problem) {
+	for _, problem := range problems {
 		if !r.problems.skip() {
 			r.problems.count++
 			r.problems.told = append(r.problems.told, problem)

@@ -69,7 +69,7 @@ func TestKinds(t *testing.T) {
 		if r := k.Resource(); r.Plural != k.Plural || r.Kind != k.Name || r.Group != k.Group || r.Version != k.Version {
 			t.Errorf("%+v", r)
 		}
-		if k.Options == nil || k.Lower == nil || k.Environment == nil || k.Container == "" || k.Port.Number == 0 || len(k.Roles) == 0 {
+		if k.Options == nil || k.Check == nil || k.Lower == nil || k.Environment == nil || k.Container == "" || k.Port.Number == 0 || len(k.Roles) == 0 {
 			t.Errorf("%s lacks something", k.Name)
 		}
 		for _, r := range k.Roles {

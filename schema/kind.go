@@ -28,9 +28,13 @@ type Kind struct {
 	// Options returns a pointer to a zero value of the struct that holds the kind's own fields of
 	// spec, beside runPolicy and the roles field, in wire form. The decoder fills it.
 	Options func() any
-	// Lower finishes a job whose common part is in normal form: it reads options (what Options
-	// returned, filled), sets Job.Lead and what else follows from them, and returns what is wrong
-	// with the job as a whole. It is total and may run on any input the decoder lets through.
+	// Check returns what is wrong with the kind's own fields and with the choice of roles, whatever else
+	// is wrong with the object. Options is what Options returned, filled as far as it could be; named says
+	// whether the author named a role.
+	Check func(options any, named func(role string) bool) []Problem
+	// Lower finishes a job whose common part is in normal form: it reads options, sets Job.Lead and what
+	// else follows from them, and returns what is wrong with the job as a whole. It is total and may run
+	// on any input the decoder lets through, also on what Check finds fault with.
 	Lower func(job *Job, options any) []Problem
 	// Environment returns what computes the variables of one replica. The outer call is made
 	// once per plan, so that what all replicas share is built once. Domain is the cluster's DNS

@@ -85,38 +85,49 @@ var tfJobKind = &Kind{
 	Restart:   RestartNever,
 
 	Options:     func() any { return new(TFJobOptions) },
+	Check:       checkTFJob,
 	Lower:       lowerTFJob,
 	Environment: tfEnvironment,
 }
 
-// lowerTFJob: chief or master lead if there is one (a job has at most one of the two), else the workers.
-// A job of parameter servers and evaluators alone has no lead and never succeeds by itself.
-func lowerTFJob(job *Job, options any) []Problem {
-	var problems []Problem
-	spec, _ := options.(*TFJobOptions)
-	if spec == nil {
-		spec = &TFJobOptions{}
+// tfOptions are the kind's own fields, or none of them.
+func tfOptions(options any) *TFJobOptions {
+	if spec, ok := options.(*TFJobOptions); ok && spec != nil {
+		return spec
 	}
-	job.Own = tfJob{Dynamic: spec.EnableDynamicWorker}
+	return &TFJobOptions{}
+}
 
-	rule := LeadFirst
-	switch policy := deref(spec.SuccessPolicy); policy {
-	case "":
-	case tfAllWorkers:
-		rule = LeadAll
-	default:
+// checkTFJob: a job has at most one of chief and master.
+func checkTFJob(options any, named func(string) bool) []Problem {
+	var problems []Problem
+	if policy := deref(tfOptions(options).SuccessPolicy); policy != "" && policy != tfAllWorkers {
 		problems = append(problems, Problem{Code: InvalidValue, Path: "spec.successPolicy",
 			Found: Quote(policy), Want: `be "" or "AllWorkers"`, Hint: "leave it out to succeed with worker 0"})
 	}
-
-	chief, master, worker := job.Role(tfChief), job.Role(tfMaster), job.Role(tfWorker)
-	switch {
-	case chief != nil && master != nil:
+	if named(tfChief) && named(tfMaster) {
 		problems = append(problems, Problem{Code: Conflict, Path: "spec.tfReplicaSpecs",
 			Found: `both "Chief" and "Master"`, Want: "have at most one of the two", Hint: "remove `Master`"})
-	case chief != nil:
+	}
+	return problems
+}
+
+// lowerTFJob: chief or master lead if there is one, else the workers. A job of parameter servers and
+// evaluators alone has no lead and never succeeds by itself.
+func lowerTFJob(job *Job, options any) []Problem {
+	var problems []Problem
+	spec := tfOptions(options)
+	job.Own = tfJob{Dynamic: spec.EnableDynamicWorker}
+
+	rule := LeadFirst
+	if deref(spec.SuccessPolicy) == tfAllWorkers {
+		rule = LeadAll
+	}
+	worker := job.Role(tfWorker)
+	switch {
+	case job.Role(tfChief) != nil:
 		job.Lead = Lead{Role: tfChief, Rule: LeadAll, Whole: true}
-	case master != nil:
+	case job.Role(tfMaster) != nil:
 		job.Lead = Lead{Role: tfMaster, Rule: LeadAll, Whole: true}
 	case worker != nil:
 		job.Lead = Lead{Role: tfWorker, Rule: rule}

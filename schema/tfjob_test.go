@@ -120,15 +120,16 @@ func TestLowerTFJob(t *testing.T) {
 		"dynamic":               {tf("Worker:2", "PS:1"), &TFJobOptions{EnableDynamicWorker: true}, Lead{"Worker", LeadFirst, false}, true, nil},
 		"dynamic, no worker":    {tf("PS:1"), &TFJobOptions{EnableDynamicWorker: true}, Lead{}, false, nil},
 		"unknown policy":        {tf("Worker:2"), &TFJobOptions{SuccessPolicy: &typo}, Lead{"Worker", LeadFirst, false}, false, []Code{InvalidValue}},
-		"chief and master":      {tf("Chief:1", "Master:1"), &TFJobOptions{}, Lead{}, false, []Code{Conflict}},
-		"everything":            {tf("Chief:1", "Master:1", "Worker:20000"), &TFJobOptions{SuccessPolicy: &typo}, Lead{}, false, []Code{InvalidValue, Conflict, TooLarge}},
+		"chief and master":      {tf("Chief:1", "Master:1"), &TFJobOptions{}, Lead{"Chief", LeadAll, true}, false, []Code{Conflict}},
+		"everything":            {tf("Chief:1", "Master:1", "Worker:20000"), &TFJobOptions{SuccessPolicy: &typo}, Lead{"Chief", LeadAll, true}, false, []Code{InvalidValue, Conflict, TooLarge}},
 		"too large":             {tf("Worker:20000"), &TFJobOptions{}, Lead{"Worker", LeadFirst, false}, false, []Code{TooLarge}},
 		"large but sparse":      {tf("Worker:20000"), &TFJobOptions{EnableDynamicWorker: true}, Lead{"Worker", LeadFirst, false}, true, nil},
 		"not a sensible number": {tf("Worker:2147483647", "PS:2147483647"), &TFJobOptions{}, Lead{"Worker", LeadFirst, false}, false, []Code{TooLarge}},
 		"no roles":              {tf(), &TFJobOptions{}, Lead{}, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			problems := test.job.Kind.Lower(test.job, test.options)
+			problems := test.job.Kind.Check(test.options, func(role string) bool { return test.job.Role(role) != nil })
+			problems = append(problems, test.job.Kind.Lower(test.job, test.options)...)
 			var codes []Code
 			for _, p := range problems {
 				codes = append(codes, p.Code)
