@@ -60,7 +60,7 @@ type SchedulingPolicySpec struct {
 	ScheduleTimeoutSeconds *int32 `json:"scheduleTimeoutSeconds,omitempty"`
 }
 
-// ReplicaSpec is one role in wire form.
+// ReplicaSpec is one role: how many replicas, of which pod, and what happens when one fails.
 type ReplicaSpec struct {
 	// How many replicas. Default 1.
 	// +optional

@@ -23,7 +23,8 @@ func flags() (string, error) {
 Every command has ` + "`-h`, `--help`" + `. Called as ` + "`manager`" + `, the program is ` + "`stoic controller`" + `; called as
 ` + "`kubectl-stoic`" + `, it is a plugin of kubectl: ` + "`kubectl stoic`" + `.
 
-Exit codes: 0 done; 1 it failed, or something is wrong with a manifest; 2 it was called wrongly.
+Exit codes: 0 done; 1 it failed, or something is wrong with a manifest; 2 it was called wrongly; 130 it was interrupted
+before it was done.
 `)
 	for _, c := range visible(root) {
 		command(&b, c)
