@@ -44,7 +44,7 @@ func readExamples(folder string) ([]example, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, &usageError{fmt.Errorf("read the examples: %w", err)}
+		return nil, &usageError{fmt.Errorf("read the examples in %s: %w", folder, err)}
 	}
 	if len(found) == 0 {
 		return nil, &usageError{fmt.Errorf("no *.yaml in %s", folder)}

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,7 +57,11 @@ func (s *stage) follow(ctx context.Context, jobs []example) (wrong int, err erro
 	}
 	seen := map[string]string{}
 	for len(open) > 0 {
-		if err := s.watchOnce(ctx, client, open, seen, &wrong); err != nil {
+		err := s.watchOnce(ctx, client, open, seen, &wrong)
+		if errors.Is(err, errTooSlow) {
+			return wrong, fmt.Errorf("%w (--timeout %s): %s", errTooSlow, s.limit, strings.Join(slices.Sorted(maps.Keys(open)), ", "))
+		}
+		if err != nil {
 			return wrong, err
 		}
 	}
@@ -63,7 +69,7 @@ func (s *stage) follow(ctx context.Context, jobs []example) (wrong int, err erro
 }
 
 var (
-	errTooSlow = errors.New("the examples did not end in time; see --timeout and the operator's log")
+	errTooSlow = errors.New("these examples did not end in time")
 	// errOperatorEnded comes with the operator's own error, which up joins to it.
 	errOperatorEnded = errors.New("the operator ended by itself")
 )

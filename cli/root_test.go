@@ -87,7 +87,7 @@ func TestCalls(t *testing.T) {
 
 		{"stoic up --nodes x", 2, `invalid argument "x" for "--nodes"`},
 		{"stoic up extra", 2, `unknown command "extra" for "stoic up"`},
-		{"stoic up --examples " + missing, 2, "read the examples: "},
+		{"stoic up --examples " + missing, 2, "read the examples in "},
 	} {
 		t.Run(test.call, func(t *testing.T) {
 			out, errOut, code := called(strings.Fields(test.call)...)

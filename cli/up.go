@@ -59,6 +59,16 @@ minutes; later ones start in seconds.`,
 	return cmd
 }
 
+func (o upOptions) check() error {
+	if o.nodes < 1 {
+		return &usageError{fmt.Errorf("--nodes: found %d, must be at least 1", o.nodes)}
+	}
+	if o.limit <= 0 {
+		return &usageError{fmt.Errorf("--timeout: found %s, must be more than 0", o.limit)}
+	}
+	return nil
+}
+
 // stage is one running demonstration.
 type stage struct {
 	upOptions
@@ -77,6 +87,9 @@ type stage struct {
 // up runs the demonstration. The order matters: the wrong examples are stored while the CRD still lets anything
 // in, as objects of an older cluster are; then the CRDs are brought up to date and the operator starts beside them.
 func up(ctx context.Context, o upOptions, out, errOut io.Writer) (err error) {
+	if err := o.check(); err != nil {
+		return err
+	}
 	s := &stage{upOptions: o, talk: newProgress(errOut), out: out}
 	jobs, err := readExamples(o.examples)
 	if err != nil {
@@ -94,6 +107,9 @@ func up(ctx context.Context, o upOptions, out, errOut io.Writer) (err error) {
 	s.talk.say("starting a control plane (the first time it has to be compiled)")
 	s.cluster, err = cluster.Start(ctx, cluster.Options{Source: o.source, Nodes: o.nodes, Progress: errOut, CRDs: []string{s.crds},
 		Users: map[string]string{"operator": operatorUser}})
+	if errors.Is(err, cluster.ErrNoSource) {
+		return &usageError{err}
+	}
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,25 @@ func TestExamplesOfOnesOwn(t *testing.T) {
 	}
 }
 
+// TestUpCalledWrongly: a flag that cannot be meant is refused before anything is started.
+func TestUpCalledWrongly(t *testing.T) {
+	nowhere := filepath.Join(t.TempDir(), "nowhere")
+	for flags, says := range map[string]string{
+		"--nodes -1":             "--nodes: found -1, must be at least 1",
+		"--nodes 0":              "--nodes: found 0, must be at least 1",
+		"--timeout 0s":           "--timeout: found 0s, must be more than 0",
+		"--timeout soon":         "soon",
+		"--examples " + nowhere:  nowhere,
+		"--source " + nowhere:    "look for sources in " + nowhere,
+		"--once --nodes 1 extra": "extra",
+	} {
+		out, errOut, code := called(append([]string{"stoic", "up"}, strings.Fields(flags)...)...)
+		if code != 2 || out != "" || !strings.Contains(errOut, says) {
+			t.Errorf("%s: code %d, stdout %q, stderr %q, want %q", flags, code, out, errOut, says)
+		}
+	}
+}
+
 func TestBuiltInExamples(t *testing.T) {
 	jobs, err := readExamples("")
 	if err != nil {

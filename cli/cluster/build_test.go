@@ -199,7 +199,7 @@ func TestMissingSourcesAndMissingGo(t *testing.T) {
 		t.Errorf("from %s found %q (%v)", nested, found, err)
 	}
 	t.Chdir(t.TempDir())
-	if _, err := Build(t.Context(), Options{}); !errors.Is(err, errNoSource) {
+	if _, err := Build(t.Context(), Options{}); !errors.Is(err, ErrNoSource) {
 		t.Errorf("without sources: %v", err)
 	}
 	t.Setenv("PATH", t.TempDir())

@@ -19,15 +19,15 @@ const folder = "localcluster"
 // moduleLine identifies the sources; a folder may have the same name by chance.
 const moduleLine = "module stoic/localcluster"
 
-// errNoSource tells what to do, because only the user can.
-var errNoSource = errors.New("the sources of the local control plane were not found: " +
+// ErrNoSource tells what to do, because only the user can.
+var ErrNoSource = errors.New("the sources of the local control plane were not found: " +
 	"run inside a checkout of stoic, or name its folder localcluster")
 
 // findSource returns the folder of the sources.
 func (o Options) findSource() (string, error) {
 	if o.Source != "" {
 		if !isSource(o.Source) {
-			return "", fmt.Errorf("look for sources in %s: %w", o.Source, errNoSource)
+			return "", fmt.Errorf("look for sources in %s: %w", o.Source, ErrNoSource)
 		}
 		return filepath.Abs(o.Source)
 	}
@@ -45,7 +45,7 @@ func (o Options) findSource() (string, error) {
 			}
 		}
 	}
-	return "", errNoSource
+	return "", ErrNoSource
 }
 
 func isSource(dir string) bool {
