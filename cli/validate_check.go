@@ -81,6 +81,7 @@ func (r *report) syntax(e entry, err error) {
 		}
 		message = found[2]
 	}
+	message, _, _ = strings.Cut(message, ": map[") // a key that is no string, as Go prints it
 	p := schema.Problem{Code: schema.InvalidValue, Found: "a document that is not YAML: " + schema.Clean(message, 200), Want: "be YAML or JSON"}
 	if bytes.Contains(e.doc.text, []byte("{{")) {
 		p.Hint = templateHint

@@ -18,7 +18,10 @@ import (
 func (l *kindLoop) listed(verb string, names map[schema.Resource][]string) []plan.Event {
 	var events []plan.Event
 	for resource, named := range names {
-		noun := strings.ToLower(resource.Kind)
+		noun := "job"
+		if resource == schema.Pods() || resource == schema.Services() {
+			noun = strings.ToLower(resource.Kind)
+		}
 		if len(named) > 1 {
 			noun += "s"
 		}

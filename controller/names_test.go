@@ -36,7 +36,7 @@ func TestListedIsOneEventAResource(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	job := l.listed("Deleted", map[schema.Resource][]string{schema.TFJob().Resource(): {"a"}})
-	if len(job) != 1 || job[0].Message != "Deleted tfjob: a" || job[0].Reason != schema.ReasonDeletedJob {
+	if len(job) != 1 || job[0].Message != "Deleted job: a" || job[0].Reason != schema.ReasonDeletedJob {
 		t.Errorf("%+v", job)
 	}
 }
