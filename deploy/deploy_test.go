@@ -167,10 +167,10 @@ func TestLeastPrivilege(t *testing.T) {
 	group := []string{"kubeflow.org"}
 	want := []rbacv1.PolicyRule{
 		{APIGroups: group, Resources: kinds(""), Verbs: []string{"get", "list", "watch", "delete"}},
-		{APIGroups: group, Resources: kinds("/status"), Verbs: []string{"get", "patch", "update"}},
+		{APIGroups: group, Resources: kinds("/status"), Verbs: []string{"patch"}},
 		{APIGroups: group, Resources: kinds("/finalizers"), Verbs: []string{"update"}},
 		{APIGroups: []string{""}, Resources: []string{"pods", "services"}, Verbs: []string{"get", "list", "watch", "create", "delete"}},
-		{APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch"}},
+		{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"create"}},
 	}
 	if diff := cmp.Diff(want, into[rbacv1.ClusterRole](t, all, "ClusterRole/training-operator").Rules); diff != "" {
 		t.Errorf("cluster-wide permissions (-wanted +found):\n%s", diff)

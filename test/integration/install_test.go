@@ -108,12 +108,11 @@ func explained(t *testing.T, r *rig) {
 func permissions(t *testing.T, r *rig) {
 	everywhere := map[string]string{
 		"tfjobs.kubeflow.org":            "delete get list watch",
-		"tfjobs.kubeflow.org/status":     "get patch update",
+		"tfjobs.kubeflow.org/status":     "patch",
 		"tfjobs.kubeflow.org/finalizers": "update",
 		"pods":                           "create delete get list watch",
 		"services":                       "create delete get list watch",
-		"events":                         "create patch",
-		"events.events.k8s.io":           "create patch",
+		"events":                         "create",
 		// What the API server lets everybody ask about themselves.
 		"selfsubjectaccessreviews.authorization.k8s.io": "create",
 		"selfsubjectrulesreviews.authorization.k8s.io":  "create",
