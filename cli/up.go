@@ -76,7 +76,6 @@ type stage struct {
 	out     io.Writer
 	cluster *cluster.Cluster
 	kubectl kubectl
-	crds    string // folder of the CRDs as an older cluster may have them
 	metrics string // address
 
 	// stopped is closed when the operator has stopped, with failure if it failed.
@@ -95,22 +94,7 @@ func up(ctx context.Context, o upOptions, out, errOut io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	scratch, err := os.MkdirTemp("", "stoic-up-")
-	if err != nil {
-		return fmt.Errorf("make a folder for manifests: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	s.crds = filepath.Join(scratch, "older-crds")
-	if err := writeOlderCRDs(s.crds); err != nil {
-		return err
-	}
-	s.talk.say("starting a control plane (the first time it has to be compiled)")
-	s.cluster, err = cluster.Start(ctx, cluster.Options{Source: o.source, Nodes: o.nodes, Progress: errOut, CRDs: []string{s.crds},
-		Users: map[string]string{"operator": operatorUser}})
-	if errors.Is(err, cluster.ErrNoSource) {
-		return &usageError{err}
-	}
-	if err != nil {
+	if err := s.startCluster(ctx, errOut); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.cluster.Stop()) }()
@@ -140,6 +124,25 @@ func up(ctx context.Context, o upOptions, out, errOut io.Writer) (err error) {
 		return nil
 	}
 	return s.stay(ctx)
+}
+
+// startCluster starts a control plane with CRDs as an older cluster may have them.
+func (s *stage) startCluster(ctx context.Context, progress io.Writer) (err error) {
+	crds, err := os.MkdirTemp("", "stoic-up-")
+	if err != nil {
+		return fmt.Errorf("make a folder for the older CRDs: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(crds)) }()
+	if err := writeOlderCRDs(crds); err != nil {
+		return err
+	}
+	s.talk.say("starting a control plane (the first time it has to be compiled)")
+	s.cluster, err = cluster.Start(ctx, cluster.Options{Source: s.source, Nodes: s.nodes, Progress: progress, CRDs: []string{crds},
+		Users: map[string]string{"operator": operatorUser}})
+	if errors.Is(err, cluster.ErrNoSource) {
+		return &usageError{err}
+	}
+	return err
 }
 
 // operatorUser is the service account that deploy/ binds to the operator's roles.

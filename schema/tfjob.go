@@ -19,6 +19,7 @@ import (
 // +kubebuilder:printcolumn:name=Age,type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name=Reason,type=string,priority=1,JSONPath=`.status.conditions[-1:].reason`
 // +kubebuilder:printcolumn:name=Chief,type=integer,priority=1,JSONPath=`.status.replicaStatuses.Chief.active`
+// +kubebuilder:printcolumn:name=Master,type=integer,priority=1,JSONPath=`.status.replicaStatuses.Master.active`
 // +kubebuilder:printcolumn:name=PS,type=integer,priority=1,JSONPath=`.status.replicaStatuses.PS.active`
 // +kubebuilder:printcolumn:name=Worker,type=integer,priority=1,JSONPath=`.status.replicaStatuses.Worker.active`
 // +kubebuilder:printcolumn:name=Message,type=string,priority=1,JSONPath=`.status.conditions[-1:].message`

@@ -115,7 +115,7 @@ func (p *plane) start(ctx context.Context, secrets *credentials, documents [][]b
 		if err := p.define(ctx, documents); err != nil {
 			return err
 		}
-		p.say("%d custom resource definitions are served", len(documents))
+		p.say("the kinds of %d manifests are served", len(documents))
 	}
 	return p.startRest(ctx)
 }
