@@ -11,8 +11,9 @@ import (
 	"stoic/schema"
 )
 
-// container checks one container beyond its types, and returns its named ports, the first of each name.
-func (r *reader) container(index int, raw any, taken map[string]bool) (ports []schema.Port) {
+// container checks one container beyond its types, and returns its named ports, the first of each name. Taken holds
+// the names of those before it; volumes those of the pod's volumes, or is nil.
+func (r *reader) container(index int, raw any, taken, volumes map[string]bool) (ports []schema.Port) {
 	fields, ok := raw.(map[string]any)
 	if !ok {
 		return nil // told by the walk
@@ -22,7 +23,10 @@ func (r *reader) container(index int, raw any, taken map[string]bool) (ports []s
 	if image, ok := r.required(fields, "image"); ok && strings.TrimSpace(image) != image {
 		r.problemIn("image", schema.InvalidValue, schema.Quote(image), "be without spaces around it", "")
 	}
+	r.word(fields, "imagePullPolicy", "Always", "IfNotPresent", "Never")
 	r.variables(fields)
+	r.resources(fields)
+	r.mounts(fields, volumes)
 	ports = r.ports(fields)
 	r.leave()
 	return ports
@@ -39,6 +43,10 @@ func (r *reader) variables(fields map[string]any) {
 		r.enterItem(i)
 		if name, ok := r.required(v, "name"); ok && !variableName(name) {
 			r.problemIn("name", schema.InvalidName, schema.Quote(name), `be printable ASCII characters other than "="`, "")
+		}
+		value, _ := v["value"].(string)
+		if _, ok := v["valueFrom"].(map[string]any); ok && value != "" {
+			r.problemIn("valueFrom", schema.Conflict, "`valueFrom` beside `value`", "be the only one of the two", "remove one")
 		}
 		r.leave()
 	}
@@ -81,10 +89,7 @@ func (r *reader) ports(fields map[string]any) (ports []schema.Port) {
 func (r *reader) port(fields map[string]any, taken map[string]bool) schema.Port {
 	port := schema.Port{Number: r.portNumber(fields, "containerPort", 1)}
 	r.portNumber(fields, "hostPort", 0)
-	protocol, _ := fields["protocol"].(string)
-	if words := []string{"TCP", "UDP", "SCTP"}; protocol != "" && !slices.Contains(words, protocol) {
-		r.choice("protocol", protocol, words)
-	}
+	r.word(fields, "protocol", "TCP", "UDP", "SCTP")
 	port.Name, _ = fields["name"].(string)
 	switch {
 	case port.Name == "":
@@ -124,4 +129,25 @@ func (r *reader) withDefault(ports []schema.Port) (_ []schema.Port, number int32
 		}
 	}
 	return append(ports, r.kind.Port), r.kind.Port.Number, true
+}
+
+// onHost says whether the pod holds that TCP port of its host already. A second claim, even by a container to what it
+// has, keeps the pod from being created.
+func onHost(spec map[string]any, number int32) bool {
+	if spec["hostNetwork"] != true {
+		return false
+	}
+	containers, _ := spec["containers"].([]any)
+	return slices.ContainsFunc(containers, func(item any) bool {
+		container, _ := item.(map[string]any)
+		ports, _ := container["ports"].([]any)
+		return slices.ContainsFunc(ports, func(item any) bool {
+			port, _ := item.(map[string]any)
+			n, _ := numberOf(port["containerPort"])
+			protocol, _ := port["protocol"].(string)
+			ip, _ := port["hostIP"].(string)
+			v, whole := n.integer()
+			return whole && v == int64(number) && (protocol == "" || protocol == "TCP") && ip == ""
+		})
+	})
 }

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -18,7 +19,7 @@ const (
 type pod struct {
 	raw         map[string]any // the template
 	training    int            // where the training container stands, or -1
-	defaultPort bool           // that it has no port of the kind's name
+	defaultPort bool           // that it is to get a port of the kind's name
 }
 
 // template checks a pod template beyond its types: what would keep every pod of it from being created. Values
@@ -27,7 +28,7 @@ func (r *reader) template(raw map[string]any, role *schema.Role) pod {
 	pod := pod{raw: raw, training: -1}
 	if meta, ok := raw["metadata"].(map[string]any); ok {
 		r.enter("metadata")
-		r.labels(meta)
+		r.labels(meta, "labels")
 		r.annotations(meta)
 		r.leave()
 	}
@@ -47,12 +48,9 @@ func (r *reader) template(raw map[string]any, role *schema.Role) pod {
 }
 
 func (r *reader) pod(spec map[string]any, pod *pod, role *schema.Role) {
-	if policy, _ := spec["restartPolicy"].(string); policy != "" && policy != role.Restart.Pod() {
-		r.enter("restartPolicy")
-		r.warning(schema.Conflict, schema.Quote(policy), "", "it is ignored, the replica's `restartPolicy` decides")
-		r.leave()
-	}
-	r.volumes(spec)
+	r.ownRestart(spec, role)
+	volumes := r.volumes(spec)
+	r.placement(spec)
 
 	if spec["containers"] == nil {
 		r.problemIn("containers", schema.MissingField, "", "be set", "")
@@ -62,9 +60,10 @@ func (r *reader) pod(spec map[string]any, pod *pod, role *schema.Role) {
 		r.enter("containers")
 		pod.training = r.trainer(list)
 		for i, item := range list {
-			ports := r.container(i, item, taken)
+			ports := r.container(i, item, taken, volumes)
 			if i == pod.training {
 				role.Ports, role.Port, pod.defaultPort = r.withDefault(ports)
+				pod.defaultPort = pod.defaultPort && !onHost(spec, role.Port)
 			}
 		}
 		r.leave()
@@ -72,9 +71,49 @@ func (r *reader) pod(spec map[string]any, pod *pod, role *schema.Role) {
 	inits, _ := spec["initContainers"].([]any)
 	r.enter("initContainers")
 	for i, item := range inits {
-		r.container(i, item, taken)
+		r.container(i, item, taken, volumes)
 	}
 	r.leave()
+}
+
+// ownRestart warns of a restart policy in the template. Another one takes its place, whatever it is.
+func (r *reader) ownRestart(spec map[string]any, role *schema.Role) {
+	raw := spec["restartPolicy"]
+	if raw == nil || raw == "" || raw == role.Restart.Pod() {
+		return
+	}
+	told := found(raw)
+	if policy, ok := raw.(string); ok {
+		told = schema.Quote(policy)
+	}
+	r.enter("restartPolicy")
+	r.warning(schema.Conflict, told, "", "it is ignored, the replica's `restartPolicy` decides")
+	r.leave()
+}
+
+// placement checks on which nodes, and as whom, a pod may run.
+func (r *reader) placement(spec map[string]any) {
+	r.labels(spec, "nodeSelector")
+	if name, _ := spec["serviceAccountName"].(string); name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
+		r.problemIn("serviceAccountName", schema.InvalidName, schema.Quote(name),
+			`be lower-case letters, digits, "-" and ".", and start and end with a letter or digit`, mendName(name))
+	}
+	list, _ := spec["tolerations"].([]any)
+	r.enter("tolerations")
+	for i, item := range list {
+		fields, _ := item.(map[string]any)
+		r.enterItem(i)
+		r.word(fields, "effect", "NoSchedule", "PreferNoSchedule", "NoExecute")
+		r.leave()
+	}
+	r.leave()
+}
+
+// word checks an optional word that is one of a few.
+func (r *reader) word(fields map[string]any, key string, words ...string) {
+	if word, _ := fields[key].(string); word != "" && !slices.Contains(words, word) {
+		r.choice(key, word, words)
+	}
 }
 
 // trainer finds the first container of the kind's name, or tells how it may have been meant. It says nothing
@@ -137,24 +176,6 @@ func quotedNames(names []string) string {
 	return text
 }
 
-// volumes have names by which containers mount them.
-func (r *reader) volumes(spec map[string]any) {
-	list, _ := spec["volumes"].([]any)
-	if len(list) == 0 {
-		return
-	}
-	r.enter("volumes")
-	taken := make(map[string]bool, len(list))
-	for i, item := range list {
-		if v, ok := item.(map[string]any); ok {
-			r.enterItem(i)
-			r.ownName(v, taken, "the volumes of the pod")
-			r.leave()
-		}
-	}
-	r.leave()
-}
-
 // ownName checks a name that is a DNS label and unlike those taken before.
 func (r *reader) ownName(fields map[string]any, taken map[string]bool, among string) {
 	name, ok := r.required(fields, "name")
@@ -179,9 +200,10 @@ func (r *reader) required(fields map[string]any, key string) (string, bool) {
 	return v, v != ""
 }
 
-func (r *reader) labels(meta map[string]any) {
-	labels, _ := meta["labels"].(map[string]any)
-	r.enter("labels")
+// labels checks those under a field of what is there.
+func (r *reader) labels(fields map[string]any, field string) {
+	labels, _ := fields[field].(map[string]any)
+	r.enter(field)
 	for _, key := range r.keys.take(labels) {
 		r.metaKey(key, key)
 		if v, ok := labels[key].(string); ok && len(validation.IsValidLabelValue(v)) > 0 {

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -191,7 +192,7 @@ func (s *shape) collect(t reflect.Type, index []int, known map[reflect.Type]*sha
 }
 
 // limitToTemplate makes the shape of a pod template say what becomes of one: it is kept as the author wrote
-// it and never decoded, and of its metadata only three fields reach the pod.
+// it and never decoded, and of its metadata only three fields reach the pod. Its restart policy does not.
 func (s *shape) limitToTemplate() {
 	meta := &shape{form: object, fields: map[string]*field{}}
 	for name, f := range s.fields["metadata"].shape.fields {
@@ -203,7 +204,10 @@ func (s *shape) limitToTemplate() {
 		}
 	}
 	s.fields["metadata"] = &field{shape: meta.named()}
-	s.fields["spec"] = &field{shape: s.fields["spec"].shape, kept: true}
+	spec := *s.fields["spec"].shape
+	spec.fields = maps.Clone(spec.fields)
+	spec.fields["restartPolicy"] = &field{shape: &shape{form: ignored}}
+	s.fields["spec"] = &field{shape: &spec, kept: true}
 }
 
 func (s *shape) named() *shape {

@@ -1,0 +1,82 @@
+package convert
+
+import (
+	"slices"
+	"strings"
+
+	"stoic/schema"
+)
+
+// resources checks what a container asks for and what it is limited to.
+func (r *reader) resources(container map[string]any) {
+	fields, _ := container["resources"].(map[string]any)
+	limits, _ := fields["limits"].(map[string]any)
+	requests, _ := fields["requests"].(map[string]any)
+	r.enter("resources")
+	r.enter("limits")
+	for _, name := range r.keys.take(limits) {
+		r.amount(name, limits[name])
+	}
+	r.keys.release(limits)
+	r.leave()
+	r.enter("requests")
+	for _, name := range r.keys.take(requests) {
+		if r.amount(name, requests[name]) {
+			r.request(name, requests[name], limits)
+		}
+	}
+	r.keys.release(requests)
+	r.leave()
+	r.leave()
+}
+
+// amount checks the name of a resource and that there is not less than nothing of it.
+func (r *reader) amount(name string, raw any) (sound bool) {
+	if !strings.Contains(name, "/") && !slices.Contains([]string{"cpu", "memory", "ephemeral-storage"}, name) && !strings.HasPrefix(name, "hugepages-") {
+		hint := ""
+		if name == "gpu" || name == "gpus" {
+			hint = "did you mean `nvidia.com/gpu`?"
+		} else if meant, ok := nearest(name, []string{"cpu", "memory", "ephemeral-storage"}); ok {
+			hint = "did you mean `" + meant + "`?"
+		}
+		r.problemIn(name, schema.InvalidName, "resource "+schema.Quote(name), `be "cpu", "memory", "ephemeral-storage", "hugepages-SIZE" or a name with a domain and "/" in front`, hint)
+		return false
+	}
+	text, ok := written(raw)
+	if !ok {
+		return false
+	}
+	value, ok := parseQuantity(text)
+	if ok && value.Sign() < 0 {
+		r.problemIn(name, schema.OutOfRange, schema.Quote(text), "be greater than or equal to 0", "")
+		return false
+	}
+	return ok
+}
+
+// request checks one against its limit. What cannot be shared, as a GPU, is asked for by its limit.
+func (r *reader) request(name string, raw any, limits map[string]any) {
+	whole := strings.HasPrefix(name, "hugepages-") || strings.Contains(name, "/") && !strings.Contains(name, "kubernetes.io/")
+	limit, ok := written(limits[name])
+	if limits[name] == nil {
+		if whole {
+			r.problemIn(name, schema.Conflict, "a request without a limit", "have a limit that is equal", "move it to `limits`, which is enough")
+		}
+		return
+	}
+	asked, _ := written(raw)
+	if !ok || asked == limit {
+		return
+	}
+	most, ok := parseQuantity(limit)
+	if !ok {
+		return // told by the walk
+	}
+	least, _ := parseQuantity(asked)
+	switch order := least.Cmp(most); {
+	case whole && order != 0:
+		r.problemIn(name, schema.Conflict, schema.Quote(asked), "be equal to its limit, "+schema.Quote(limit), "leave it to `limits`, which is enough")
+	case order > 0:
+		r.problemIn(name, schema.Conflict, schema.Quote(asked), "be at most its limit, "+schema.Quote(limit), "")
+	}
+}

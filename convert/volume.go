@@ -1,0 +1,101 @@
+package convert
+
+import (
+	"reflect"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"stoic/schema"
+)
+
+// volumes have names by which containers mount them. The result holds the names, or is nil if one cannot be read.
+func (r *reader) volumes(spec map[string]any) map[string]bool {
+	list, ok := spec["volumes"].([]any)
+	taken := make(map[string]bool, len(list))
+	readable := ok || spec["volumes"] == nil
+	r.enter("volumes")
+	for i, item := range list {
+		v, ok := item.(map[string]any)
+		if !ok {
+			readable = false
+			continue
+		}
+		r.enterItem(i)
+		r.ownName(v, taken, "the volumes of the pod")
+		r.source(v)
+		r.leave()
+		name, _ := v["name"].(string)
+		readable = readable && name != ""
+	}
+	r.leave()
+	if !readable {
+		return nil
+	}
+	return taken
+}
+
+// source checks where a volume comes from. None is well: it is an empty directory then.
+func (r *reader) source(volume map[string]any) {
+	first := ""
+	for _, key := range r.keys.take(volume) {
+		if key == "name" || volume[key] == nil || shapeOf(reflect.TypeFor[corev1.Volume]()).fields[key] == nil {
+			continue
+		}
+		if first != "" {
+			r.problemIn(key, schema.Conflict, "a second source beside `"+first+"`", "be the only source of the volume", "remove one, or make two volumes of it")
+			break
+		}
+		first = key
+	}
+	r.keys.release(volume)
+	if claim, ok := volume["persistentVolumeClaim"].(map[string]any); ok {
+		r.enter("persistentVolumeClaim")
+		r.required(claim, "claimName")
+		r.leave()
+	}
+}
+
+// mounts checks where a container mounts which of the pod's volumes; nil if those are not known.
+func (r *reader) mounts(container map[string]any, volumes map[string]bool) {
+	list, _ := container["volumeMounts"].([]any)
+	if len(list) == 0 {
+		return
+	}
+	r.enter("volumeMounts")
+	taken := make(map[string]int, len(list))
+	for i, item := range list {
+		mount, ok := item.(map[string]any)
+		if !ok {
+			continue
+		}
+		r.enterItem(i)
+		if name, ok := r.required(mount, "name"); ok && volumes != nil && !volumes[name] {
+			r.noVolume(name, volumes)
+		}
+		if place, ok := r.required(mount, "mountPath"); ok {
+			if before, again := taken[place]; again {
+				r.problemIn("mountPath", schema.Conflict, schema.Quote(place)+", where volumeMounts["+strconv.Itoa(before)+"] is", "be unique among the mounts of the container", "")
+			} else {
+				taken[place] = i
+			}
+		}
+		r.leave()
+	}
+	r.leave()
+}
+
+func (r *reader) noVolume(name string, volumes map[string]bool) {
+	if r.problems.skip() {
+		return
+	}
+	hint := "add it to the pod's `volumes`"
+	known := make([]string, 0, len(volumes))
+	for volume := range volumes {
+		known = append(known, volume)
+	}
+	if meant, ok := nearest(name, known); ok {
+		hint = `did you mean "` + meant + `"?`
+	}
+	r.problemIn("name", schema.InvalidValue, schema.Quote(name), "be the name of a volume of the pod", hint)
+}
