@@ -20,6 +20,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"stoic/cli/cluster"
@@ -85,6 +86,7 @@ func haveCompiler() bool {
 // rig is one control plane with one shape of the CRD.
 type rig struct {
 	cluster *cluster.Cluster
+	config  *rest.Config // the administrator's
 	dynamic dynamic.Interface
 	typed   kubernetes.Interface
 	// keepsGeneration: the shape keeps status.observedGeneration.
@@ -129,7 +131,7 @@ func bareRig(t *testing.T, o cluster.Options) *rig {
 		t.Fatal(err)
 	}
 	config.QPS, config.Burst = -1, 0
-	return &rig{cluster: c, dynamic: dynamic.NewForConfigOrDie(config), typed: kubernetes.NewForConfigOrDie(config), keepsGeneration: true}
+	return &rig{cluster: c, config: config, dynamic: dynamic.NewForConfigOrDie(config), typed: kubernetes.NewForConfigOrDie(config), keepsGeneration: true}
 }
 
 // permit installs the namespace and the permissions that deploy/ gives to the operator.

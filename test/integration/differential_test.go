@@ -1,0 +1,130 @@
+package integration
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"stoic/cli/cluster"
+	"stoic/schema"
+)
+
+// How many spoilt templates are tried; -differential.cases=-1 tries every single mutation of every node.
+var (
+	differentialCases = flag.Int("differential.cases", 20000, "how many spoilt pod templates to show to the API server")
+	differentialSeed  = flag.Uint64("differential.seed", 1, "which of them")
+)
+
+const (
+	// atOnce is how many requests are under way side by side.
+	atOnce = 16
+	// mostShown is how many disagreements are shown of all.
+	mostShown = 40
+)
+
+// TestDifferential compares the converter with the API server, which has the last word on what can run.
+//
+//	converter  API server    is
+//	job        takes it      agreement
+//	rejection  refuses it    agreement
+//	rejection  takes it      an over-rejection: somebody is kept from running what Kubernetes can run
+//	job        refuses it    an under-rejection: the author learns of it from FailedCreatePod events only
+//
+// Both disagreements need an entry in a table of differential_exceptions_test.go that says why.
+func TestDifferential(t *testing.T) {
+	r := bareRig(t, cluster.Options{Nodes: -1})
+	r.kubectl(t, nil, "apply", "-f", "testdata/surroundings.yaml")
+	court := newCourt(t, r)
+	bases := templates(t)
+	for i := range bases {
+		c := trial{base: i, template: bases[i]}
+		if f := court.judge(context.Background(), c); f.outcome != bothTake {
+			t.Errorf("no sound base: %v", f)
+		}
+	}
+	if t.Failed() {
+		return
+	}
+	t.Run("names", func(t *testing.T) { names(t, court) })
+	t.Run("templates", func(t *testing.T) {
+		trials := drawTrials(bases, *differentialCases, rand.New(rand.NewPCG(*differentialSeed, 0)))
+		start := time.Now()
+		report(t, hold(t, court, trials))
+		t.Logf("%d trials, %d requests in %v, seed %d", len(trials), court.requests.Load(), time.Since(start).Round(time.Millisecond), *differentialSeed)
+	})
+}
+
+// hold all trials, several at once. Findings come in the order of the trials.
+func hold(t *testing.T, court *court, trials []trial) []finding {
+	t.Helper()
+	found := make([]finding, len(trials))
+	group, ctx := errgroup.WithContext(context.Background())
+	group.SetLimit(atOnce)
+	for i, c := range trials {
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			found[i] = court.judge(ctx, c)
+			return found[i].trouble
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// names compares the verdict on names of jobs, from which the names of pods and services are made.
+func names(t *testing.T, court *court) {
+	plain := templates(t)[3]
+	var trials []trial
+	for _, name := range oddNames() {
+		trials = append(trials, trial{name: name, template: plain, changes: []string{"name " + schema.Quote(name)}})
+	}
+	report(t, hold(t, court, trials))
+}
+
+// report logs what was found and fails for each disagreement that no exception covers.
+func report(t *testing.T, found []finding) {
+	t.Helper()
+	count := map[string]int{}
+	failures := 0
+	for _, f := range found {
+		verdict, reason := f.outcome.String(), ""
+		if f.outcome == onlyServerTakes || f.outcome == onlyWeTake {
+			exception := excuse(f)
+			if exception == nil {
+				if failures++; failures <= mostShown {
+					t.Errorf("%v", f)
+				}
+			} else {
+				reason = ": " + exception.what
+			}
+		}
+		count[verdict]++
+		if reason != "" {
+			count[verdict+reason]++
+		}
+	}
+	if failures > mostShown {
+		t.Errorf("and %d more", failures-mostShown)
+	}
+	for _, line := range byCount(count) {
+		t.Log(line)
+	}
+	t.Log("what the API server alone refuses, by kind:\n" + kinds(found))
+}
+
+func (o outcome) String() string {
+	return [...]string{"both take it", "both refuse it", "a matter of the job", "over-rejection", "under-rejection"}[o]
+}
+
+func (f finding) String() string {
+	return fmt.Sprintf("%v of template %d with %q\n  problems: %v\n  API server: %v", f.outcome, f.base, f.changes, f.problems, f.refusal)
+}
