@@ -94,8 +94,12 @@ func (r *reader) ownRestart(spec map[string]any, role *schema.Role) {
 // placement checks on which nodes, and as whom, a pod may run.
 func (r *reader) placement(spec map[string]any) {
 	r.labels(spec, "nodeSelector")
-	if name, _ := spec["serviceAccountName"].(string); name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
-		r.problemIn("serviceAccountName", schema.InvalidName, schema.Quote(name),
+	key := "serviceAccountName"
+	if spec[key] == nil || spec[key] == "" {
+		key = "serviceAccount" // its old name
+	}
+	if name, _ := spec[key].(string); name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
+		r.problemIn(key, schema.InvalidName, schema.Quote(name),
 			`be lower-case letters, digits, "-" and ".", and start and end with a letter or digit`, mendName(name))
 	}
 	list, _ := spec["tolerations"].([]any)
