@@ -52,6 +52,7 @@ type finding struct {
 	problems []schema.Problem
 	refusal  *apierrors.StatusError // of the API server, if it refused
 	resource string                 // what it refused: pods or services
+	spoilt   bool                   // it takes the author's template, without what we put into it
 	trouble  error                  // that kept the API server from answering
 }
 
@@ -115,10 +116,21 @@ func (c *court) judge(ctx context.Context, t trial) finding {
 		c.ask(ctx, &f, o.Resource.Plural, o.Body)
 		if f.refusal != nil {
 			f.outcome = onlyWeTake
+			f.spoilt = o.Resource == schema.Pods() && c.takesRaw(ctx, t)
 			break
 		}
 	}
 	return f
+}
+
+// takesRaw says whether the API server would create a pod of the template as its author wrote it.
+func (c *court) takesRaw(ctx context.Context, t trial) bool {
+	body, ok := t.pod()
+	f := finding{trial: t}
+	if ok {
+		c.ask(ctx, &f, "pods", body)
+	}
+	return ok && f.refusal == nil && f.trouble == nil
 }
 
 // judgeRejection asks the API server for a pod of the template as its author wrote it, and for a service of the name.

@@ -16,8 +16,12 @@ type exception struct {
 	holds        func(finding) bool
 }
 
-// excuse finds the exception that covers a disagreement, if there is one.
+// excuse finds the exception that covers a disagreement, if there is one. There is none for a pod that is refused for
+// what we have put into it.
 func excuse(f finding) *exception {
+	if f.spoilt {
+		return nil
+	}
 	all := refusedOnPurpose()
 	if f.outcome == onlyWeTake {
 		all = leftToServer()
