@@ -22,42 +22,52 @@ func excuse(f finding) *exception {
 	if f.spoilt {
 		return nil
 	}
-	all := refusedOnPurpose()
-	if f.outcome == onlyWeTake {
-		all = leftToServer()
+	if f.outcome == onlyServerTakes {
+		return excuseEach(f)
 	}
+	all := leftToServer()
 	if i := slices.IndexFunc(all, func(e exception) bool { return e.holds(f) }); i >= 0 {
 		return &all[i]
 	}
 	return nil
 }
 
-// refusedOnPurpose is all that we refuse though the API server takes it.
+// excuseEach finds an exception for each problem that we have told, and returns the first.
+func excuseEach(f finding) (first *exception) {
+	all := refusedOnPurpose()
+	for _, p := range slices.Backward(f.problems) {
+		alone := finding{trial: f.trial, problems: []schema.Problem{p}}
+		i := slices.IndexFunc(all, func(e exception) bool { return e.holds(alone) })
+		if i < 0 {
+			return nil
+		}
+		first = &all[i]
+	}
+	return first
+}
+
+// refusedOnPurpose is all that we refuse though the API server takes it. Each is asked about one problem.
 func refusedOnPurpose() []exception {
 	return []exception{
 		{
 			"null in a list or for an amount",
 			"the API server makes an empty text, a 0 or an empty object of it, which nobody means by it; a CRD with a schema does not let it in",
-			everyProblem(func(p schema.Problem) bool { return p.Code == schema.TypeMismatch && p.Found == "null" }),
+			func(f finding) bool {
+				return f.problems[0].Code == schema.TypeMismatch && f.problems[0].Found == "null"
+			},
 		},
 		{
 			"job whose name starts with a digit",
 			"API servers before 1.36 refuse services of such a name, and a job is to run on all of them",
 			func(f finding) bool {
-				return f.name != "" && f.name[0] >= '0' && f.name[0] <= '9' && everyProblem(func(p schema.Problem) bool { return p.Path == "metadata.name" })(f)
+				return f.problems[0].Path == "metadata.name" && f.name != "" && f.name[0] >= '0' && f.name[0] <= '9'
 			},
 		},
 		{
 			"power of ten with four digits and more in a quantity",
 			"to parse it costs more than it can be worth, as each such amount is the highest or the lowest that there is",
-			everyProblem(func(p schema.Problem) bool { return strings.HasPrefix(p.Found, `"1e1000"`) }),
+			func(f finding) bool { return strings.HasPrefix(f.problems[0].Found, `"1e1000"`) },
 		},
-	}
-}
-
-func everyProblem(holds func(schema.Problem) bool) func(finding) bool {
-	return func(f finding) bool {
-		return !slices.ContainsFunc(f.problems, func(p schema.Problem) bool { return !holds(p) })
 	}
 }
 
