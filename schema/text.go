@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
@@ -47,16 +48,16 @@ func isBidi(r rune) bool {
 	return r == 0x061c || r == 0x200e || r == 0x200f || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069)
 }
 
-// compactJSON is for values made of strings and maps of them, which cannot fail to encode. Unlike
-// json.Marshal it leaves <, > and & as they are.
-func compactJSON(v any) string {
-	var b strings.Builder
+// JSON writes v in its compact form; unlike json.Marshal it leaves <, > and & as they are. It is for values made of
+// strings, numbers and JSON that was read before, which cannot fail to encode; of any other that does, it is null.
+func JSON(v any) []byte {
+	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(v); err != nil {
-		return "null"
+		return []byte("null")
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 // deref is the pointed-to string, or "" for nil.

@@ -83,10 +83,10 @@ func TestQuote(t *testing.T) {
 }
 
 func TestCompactJSON(t *testing.T) {
-	if got := compactJSON(map[string][]string{"b": {"<&>"}, "a": {}}); got != `{"a":[],"b":["<&>"]}` {
+	if got := string(JSON(map[string][]string{"b": {"<&>"}, "a": {}})); got != `{"a":[],"b":["<&>"]}` {
 		t.Error(got)
 	}
-	if got := compactJSON(make(chan int)); got != "null" {
+	if got := string(JSON(make(chan int))); got != "null" {
 		t.Error(got)
 	}
 }

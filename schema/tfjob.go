@@ -196,7 +196,7 @@ func tfDense(job *Job, domain string) func(*Role, int) string {
 	for i := range job.Roles {
 		cluster[job.Roles[i].Label] = tfAddresses(job, &job.Roles[i], domain)
 	}
-	shared := `{"cluster":` + compactJSON(cluster)
+	shared := `{"cluster":` + string(JSON(cluster))
 	return func(role *Role, index int) string {
 		return shared + tfTask(role, index) + `,"environment":"cloud"}`
 	}
@@ -205,16 +205,16 @@ func tfDense(job *Job, domain string) func(*Role, int) string {
 func tfSparse(job *Job, domain string) func(*Role, int) string {
 	servers := "null" // no such role, as against a role without replicas
 	if ps := job.Role(tfPS); ps != nil {
-		servers = compactJSON(tfAddresses(job, ps, domain))
+		servers = string(JSON(tfAddresses(job, ps, domain)))
 	}
 	return func(role *Role, index int) string {
 		worker, ps := "{}", "[]"
 		switch role.Name {
 		case tfWorker:
-			worker = compactJSON(map[string]string{strconv.Itoa(index): tfAddress(job, role, index, domain)})
+			worker = string(JSON(map[string]string{strconv.Itoa(index): tfAddress(job, role, index, domain)}))
 			ps = servers
 		case tfPS:
-			ps = compactJSON([]string{tfAddress(job, role, index, domain)})
+			ps = string(JSON([]string{tfAddress(job, role, index, domain)}))
 		}
 		return `{"cluster":{"worker":` + worker + `,"ps":` + ps + `}` + tfTask(role, index) + `}`
 	}

@@ -54,7 +54,7 @@ func (m *mould) pour(w *bytes.Buffer, variables []schema.EnvVar) {
 		if i > 0 {
 			list = append(list, ',')
 		}
-		list = append(list, encode(struct {
+		list = append(list, schema.JSON(struct {
 			Name  string `json:"name"`
 			Value string `json:"value"`
 		}{v.Name, v.Value})...)
@@ -145,7 +145,7 @@ func (c *cutter) withRoom(container map[string]json.RawMessage) {
 			c.text.Write(container[key])
 			return
 		}
-		c.text.Write(bytes.TrimSuffix(encode(env), []byte("]")))
+		c.text.Write(bytes.TrimSuffix(schema.JSON(env), []byte("]")))
 		c.cut(piece{room: true, open: ","})
 		c.text.WriteByte(']')
 	})

@@ -61,7 +61,7 @@ func TestMouldMetadata(t *testing.T) {
 	if len(m.labels) != 0 || m.labels == nil || m.annotations != nil || string(m.finalizers) != `["a/b"]` {
 		t.Errorf("got %+v", m)
 	}
-	if got := string(encode(make(chan int))); got != "null" {
+	if got := string(schema.JSON(make(chan int))); got != "null" {
 		t.Errorf("what cannot be written is %s", got)
 	}
 }
@@ -92,7 +92,7 @@ func TestMouldKeepsEverything(t *testing.T) {
 			container["env"] = []any{value(1).Draw(t, "env")}
 		}
 		spec := map[string]any{"containers": []any{value(2).Draw(t, "other"), container}, "y": value(3).Draw(t, "y")}
-		template := encode(map[string]any{"spec": spec, "z": value(2).Draw(t, "z")})
+		template := schema.JSON(map[string]any{"spec": spec, "z": value(2).Draw(t, "z")})
 		var b bytes.Buffer
 		newMould(template, "tensorflow", rapid.Bool().Draw(t, "everywhere")).pour(&b, nil)
 		decoder := json.NewDecoder(&b)
@@ -102,7 +102,7 @@ func TestMouldKeepsEverything(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := map[string]any{}
-		decoder = json.NewDecoder(bytes.NewReader(encode(spec)))
+		decoder = json.NewDecoder(bytes.NewReader(schema.JSON(spec)))
 		decoder.UseNumber()
 		if err := decoder.Decode(&want); err != nil {
 			t.Fatal(err)

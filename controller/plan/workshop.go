@@ -60,7 +60,7 @@ func (w *workshop) pod(r *replica) schema.Object {
 
 	var body bytes.Buffer
 	body.WriteString(`{"apiVersion":"v1","kind":"Pod","metadata":`)
-	body.Write(encode(meta))
+	body.Write(schema.JSON(meta))
 	body.WriteString(`,"spec":`)
 	m.pour(&body, w.environment(r.role, r.index))
 	body.WriteString(`}`)
@@ -77,7 +77,7 @@ type servicePort struct {
 func (w *workshop) service(r *replica) schema.Object {
 	labels := w.labels(r)
 	meta := w.metadata(r, raw(labels))
-	body := encode(struct {
+	body := schema.JSON(struct {
 		APIVersion string   `json:"apiVersion"`
 		Kind       string   `json:"kind"`
 		Metadata   metadata `json:"metadata"`
@@ -144,16 +144,4 @@ func raw(labels map[string]string) map[string]json.RawMessage {
 	return out
 }
 
-func quote(s string) json.RawMessage { return encode(s) }
-
-// encode writes v as JSON; unlike json.Marshal it leaves <, > and & as they are. What it is given is made of
-// strings, numbers and JSON that was read before, which cannot fail.
-func encode(v any) []byte {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return []byte("null")
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}
+func quote(s string) json.RawMessage { return schema.JSON(s) }
