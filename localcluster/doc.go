@@ -5,7 +5,7 @@
 // kwok, the unchanged originals, and a supervisor that runs them as children of
 // itself:
 //
-//	localcluster up --dir DIR [--nodes N] [--user NAME=USERNAME[:GROUP,...]]... [--crd PATH]... [--audit] [--temporary]
+//	localcluster up --dir DIR [--nodes N] [--user NAME=USERNAME[:GROUP,...]]... [--crd PATH]... [--audit] [--history] [--temporary]
 //	localcluster etcd|kube-apiserver|kube-controller-manager|kube-scheduler|kwok ARGUMENTS
 //	localcluster version
 //
@@ -13,7 +13,9 @@
 // kubeconfigs, addresses, process ids, log files. It ends at the end of its
 // standard input and at an interrupt. Until then it obeys lines on its standard
 // input, with one line of JSON each: "kill PART" ends a part as a crash would,
-// "start PART" starts it again.
+// "start PART" starts it again. "save" puts the store aside as it is, and "restore"
+// brings it back: all parts start anew, and resource versions run backwards for
+// everybody who was connected.
 //
 // Nothing is simulated but the kubelets: pods are scheduled onto nodes that do
 // not exist, and a pod's annotations say how its containers behave (see the

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,9 +59,9 @@ type report struct {
 
 // reply is the line with which the child answers a command.
 type reply struct {
-	Command string `json:"command"`
-	PID     int    `json:"pid"`
-	Error   string `json:"error"`
+	Command string         `json:"command"`
+	PIDs    map[string]int `json:"pids"` // of the parts that it started
+	Error   string         `json:"error"`
 }
 
 // Start runs a cluster, after building its binary if need be, and returns when
@@ -242,31 +243,44 @@ func (c *Cluster) PID(part string) int {
 }
 
 // Kill ends a part, such as kube-apiserver, as a crash would.
-func (c *Cluster) Kill(part string) error { return c.order("kill", part) }
-
-// Revive starts a killed part at its old port and returns when it is ready.
-func (c *Cluster) Revive(part string) error { return c.order("start", part) }
-
-// order sends a command to the child and awaits its reply.
-func (c *Cluster) order(verb, part string) error {
-	c.commanding.Lock()
-	defer c.commanding.Unlock()
-	if _, err := fmt.Fprintln(c.lifeline, verb, part); err != nil {
-		return fmt.Errorf("%s %s: %w", verb, part, err)
-	}
-	answer, open := <-c.replies
-	switch {
-	case !open:
-		return fmt.Errorf("%s %s: the cluster has ended", verb, part)
-	case answer.Error != "":
-		return fmt.Errorf("%s %s: %s", verb, part, answer.Error)
+func (c *Cluster) Kill(part string) error {
+	if err := c.order("kill " + part); err != nil {
+		return err
 	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if answer.PID == 0 {
-		delete(c.report.PIDs, part)
-	} else {
-		c.report.PIDs[part] = answer.PID
+	delete(c.report.PIDs, part)
+	return nil
+}
+
+// Revive starts a killed part at its old port and returns when it is ready.
+func (c *Cluster) Revive(part string) error { return c.order("start " + part) }
+
+// Save puts the store aside as it is now, in place of what was saved before. The
+// store is away for a moment.
+func (c *Cluster) Save() error { return c.order("save") }
+
+// Restore brings back what was saved, as after a disaster: what happened since
+// never was, and resource versions run backwards. All parts start anew, at their
+// old ports, and are ready when it returns.
+func (c *Cluster) Restore() error { return c.order("restore") }
+
+// order sends a command to the child and awaits its reply.
+func (c *Cluster) order(command string) error {
+	c.commanding.Lock()
+	defer c.commanding.Unlock()
+	if _, err := fmt.Fprintln(c.lifeline, command); err != nil {
+		return fmt.Errorf("%s: %w", command, err)
+	}
+	answer, open := <-c.replies
+	if !open {
+		return fmt.Errorf("%s: the cluster has ended", command)
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	maps.Copy(c.report.PIDs, answer.PIDs)
+	if answer.Error != "" {
+		return fmt.Errorf("%s: %s", command, answer.Error)
 	}
 	return nil
 }

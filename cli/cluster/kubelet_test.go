@@ -59,6 +59,7 @@ func (a *api) until(t *testing.T, name, what string, holds func(s status, ok boo
 }
 
 func TestSimulatedKubelet(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts a real control plane")
 	}
@@ -95,6 +96,7 @@ func TestSimulatedKubelet(t *testing.T) {
 // TestSuccessorsSurvive deletes pods and makes them anew under the same names,
 // over and over. A deletion that reached a successor would leave fewer pods.
 func TestSuccessorsSurvive(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts a real control plane")
 	}

@@ -31,6 +31,9 @@ type Options struct {
 	// Audit writes an audit log: metadata of every request, and what deletions
 	// sent.
 	Audit bool
+	// History keeps every revision of the store: lists and watches can ask for the
+	// past for as long as the cluster runs.
+	History bool
 	// Progress takes one line per step; nil means nowhere.
 	Progress io.Writer
 }
@@ -62,6 +65,9 @@ func (o Options) arguments(dir string) []string {
 	}
 	if o.Audit {
 		args = append(args, "--audit")
+	}
+	if o.History {
+		args = append(args, "--history")
 	}
 	if o.Dir == "" {
 		args = append(args, "--temporary")

@@ -182,6 +182,10 @@ func assertGone(t *testing.T, c *Cluster) {
 		pids[part] = pid
 	}
 	for part, pid := range pids {
+		// A process that was killed has closed its files some moments before it is gone.
+		for until := time.Now().Add(10 * time.Second); alive(pid) && time.Now().Before(until); {
+			time.Sleep(10 * time.Millisecond)
+		}
 		if alive(pid) {
 			t.Errorf("%s still runs as process %d", part, pid)
 		}
@@ -198,10 +202,14 @@ func alive(pid int) bool {
 		return false
 	}
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	return err != nil || !bytes.Contains(status, []byte("State:\tZ"))
+	if err != nil { // it has gone between the two questions, or there is no such file here
+		return syscall.Kill(pid, 0) == nil
+	}
+	return !bytes.Contains(status, []byte("State:\tZ"))
 }
 
 func TestTwoClustersSideBySide(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts real control planes")
 	}
@@ -252,6 +260,7 @@ func TestTwoClustersSideBySide(t *testing.T) {
 }
 
 func TestKilledSupervisorTakesItsPartsAlong(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts a real control plane")
 	}
@@ -267,6 +276,7 @@ func TestKilledSupervisorTakesItsPartsAlong(t *testing.T) {
 }
 
 func TestFailedPartEndsTheCluster(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts a real control plane")
 	}
@@ -285,6 +295,7 @@ func TestFailedPartEndsTheCluster(t *testing.T) {
 }
 
 func TestKilledPartComesBack(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts a real control plane")
 	}
@@ -354,6 +365,7 @@ func TestRemovedBinary(t *testing.T) {
 }
 
 func TestCancelledContextStopsTheCluster(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts a real control plane")
 	}

@@ -45,12 +45,12 @@ func (p ports) health(part string) string {
 }
 
 // arguments are the part's flags.
-func (l layout) arguments(part string, p ports, audit bool) []string {
+func (l layout) arguments(part string, p ports, o Options) []string {
 	switch part {
 	case store:
 		return l.storeArguments(p)
 	case apiserver:
-		return l.serverArguments(p, audit)
+		return l.serverArguments(p, o)
 	case controllers:
 		return l.controllerArguments(p)
 	case scheduler:
@@ -73,7 +73,7 @@ func (l layout) storeArguments(p ports) []string {
 	}
 }
 
-func (l layout) serverArguments(p ports, audit bool) []string {
+func (l layout) serverArguments(p ports, o Options) []string {
 	args := []string{
 		"--etcd-servers=" + address(p.Store), "--etcd-cafile=" + l.secret("ca.crt"),
 		"--etcd-certfile=" + l.secret("server.crt"), "--etcd-keyfile=" + l.secret("server.key"),
@@ -95,7 +95,11 @@ func (l layout) serverArguments(p ports, audit bool) []string {
 		"--enable-priority-and-fairness=false", "--max-requests-inflight=3000", "--max-mutating-requests-inflight=3000",
 		"--profiling=false", "--shutdown-delay-duration=0s",
 	}
-	if audit {
+	if o.History {
+		// Nothing else in this control plane compacts the store.
+		args = append(args, "--etcd-compaction-interval=0")
+	}
+	if o.Audit {
 		args = append(args, "--audit-policy-file="+l.config("audit.json"), "--audit-log-path="+l.audit(),
 			"--audit-log-maxsize=0") // one file: whoever counts requests reads all of them
 	}

@@ -12,9 +12,9 @@ import (
 
 // Reply answers a command.
 type Reply struct {
-	Command string `json:"command"`
-	PID     int    `json:"pid,omitempty"`   // of a part that was started
-	Error   string `json:"error,omitempty"` // empty if the command was obeyed
+	Command string         `json:"command"`
+	PIDs    map[string]int `json:"pids,omitempty"`  // of the parts that were started
+	Error   string         `json:"error,omitempty"` // empty if the command was obeyed
 }
 
 // wait obeys commands until the context ends, or returns the failure of the
@@ -35,14 +35,16 @@ func (p *plane) wait(ctx context.Context) error {
 				return child.Failure()
 			} // else it was killed by a command
 		case command := <-p.options.Commands:
-			reply := Reply{Command: command}
-			child, err := p.obey(ctx, command)
-			if err != nil {
+			reply := Reply{Command: command, PIDs: map[string]int{}}
+			before := slices.Clone(p.children)
+			if err := p.obey(ctx, command); err != nil {
 				reply.Error = err.Error()
 			}
-			if child != nil {
-				reply.PID = child.PID()
-				go follow(ctx, child, ended)
+			for _, child := range p.children {
+				if !slices.Contains(before, child) { // also one that did not become ready: its end must be noticed
+					reply.PIDs[child.Name()] = child.PID()
+					go follow(ctx, child, ended)
+				}
 			}
 			if err := json.NewEncoder(p.options.Ready).Encode(reply); err != nil {
 				return fmt.Errorf("answer the command %q: %w", command, err)
@@ -65,33 +67,52 @@ func follow(ctx context.Context, child *supervise.Child, ended chan<- *supervise
 //
 //	kill PART    ends the part at once, as a crash would
 //	start PART   starts a killed part and waits until it is ready
-//
-// It returns the child that it started, even one that does not become ready:
-// its end must be noticed.
-func (p *plane) obey(ctx context.Context, command string) (*supervise.Child, error) {
+//	save         puts the store aside as it is now
+//	restore      puts the saved store back, and starts every part anew
+func (p *plane) obey(ctx context.Context, command string) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
 	verb, part, _ := strings.Cut(command, " ")
+	switch command {
+	case "save":
+		return p.save(ctx)
+	case "restore":
+		return p.restore(ctx)
+	}
 	if !slices.Contains([]string{store, apiserver, controllers, scheduler, kubelets}, part) {
-		return nil, fmt.Errorf("there is no part %q", part)
+		return fmt.Errorf("there is no part %q", part)
 	}
-	index := slices.IndexFunc(p.children, func(c *supervise.Child) bool { return c.Name() == part })
-	switch {
-	case verb == "kill" && index >= 0:
-		child := p.children[index]
-		p.children = slices.Delete(p.children, index, index+1)
-		p.say("%s is killed by command", part)
-		return nil, child.Kill()
-	case verb == "start" && index < 0:
-		if err := p.launch(part); err != nil {
-			return nil, err
-		}
-		child := p.children[len(p.children)-1]
-		starting, cancel := context.WithTimeout(ctx, startTimeout)
-		defer cancel()
-		return child, p.awaitReady(starting, part)
+	switch runs := p.index(part) >= 0; {
+	case verb == "kill" && runs:
+		return p.kill(part)
+	case verb == "start" && !runs:
+		return p.begin(ctx, part)
 	case verb == "kill":
-		return nil, fmt.Errorf("%s does not run", part)
+		return fmt.Errorf("%s does not run", part)
 	case verb == "start":
-		return nil, fmt.Errorf("%s runs already", part)
+		return fmt.Errorf("%s runs already", part)
 	}
-	return nil, fmt.Errorf("there is no command %q", verb)
+	return fmt.Errorf("there is no command %q", verb)
+}
+
+// index of a part among those that run, or -1.
+func (p *plane) index(part string) int {
+	return slices.IndexFunc(p.children, func(c *supervise.Child) bool { return c.Name() == part })
+}
+
+// kill ends a part that runs.
+func (p *plane) kill(part string) error {
+	index := p.index(part)
+	child := p.children[index]
+	p.children = slices.Delete(p.children, index, index+1)
+	p.say("%s is killed by command", part)
+	return child.Kill()
+}
+
+// begin starts a part and waits until it is ready.
+func (p *plane) begin(ctx context.Context, part string) error {
+	if err := p.launch(part); err != nil {
+		return err
+	}
+	return p.awaitReady(ctx, part)
 }

@@ -19,6 +19,7 @@ func (l layout) config(name string) string     { return l.path("config", name) }
 func (l layout) log(part string) string        { return l.path("logs", part+".log") }
 func (l layout) kubeconfig(name string) string { return l.path(name + ".kubeconfig") }
 func (l layout) data() string                  { return l.path("etcd") }
+func (l layout) saved() string                 { return l.path("saved") }
 func (l layout) audit() string                 { return l.path("logs", "audit.log") }
 
 // internal are the parts' own users. All controllers share one client here, which

@@ -130,7 +130,12 @@ func (p *plane) startServer(ctx context.Context) error {
 			return err
 		}
 	}
-	// The API server makes this namespace only after it says that it is ready.
+	return p.awaitStore(ctx)
+}
+
+// awaitStore waits until the API server answers from its store. It makes the
+// namespace that is asked for only after it says that it is ready.
+func (p *plane) awaitStore(ctx context.Context) error {
 	return p.client.awaitOK(ctx, "the default namespace exists", p.client.server+"/api/v1/namespaces/default", p.children)
 }
 
@@ -160,7 +165,7 @@ func (p *plane) launch(name string) error {
 	child, err := supervise.Start(supervise.Spec{
 		Name:    name,
 		Program: p.program(),
-		Args:    append([]string{name}, p.layout.arguments(name, p.ports, p.options.Audit)...),
+		Args:    append([]string{name}, p.layout.arguments(name, p.ports, p.options)...),
 		// kwok reads a settings file in the home directory if there is one.
 		Env: []string{"HOME=" + p.layout.dir},
 		Log: p.layout.log(name),

@@ -46,14 +46,14 @@ func TestUpStartsAgainWhenAPortIsTaken(t *testing.T) {
 func TestParseOptions(t *testing.T) {
 	dir := t.TempDir()
 	o, err := ParseOptions([]string{
-		"--dir", dir, "--nodes=7", "--audit", "--temporary", "--crd", "a.yaml", "--crd", "b",
+		"--dir", dir, "--nodes=7", "--audit", "--history", "--temporary", "--crd", "a.yaml", "--crd", "b",
 		"--user", "op=system:serviceaccount:stoic:operator", "--user=bob=bob:x,system:masters",
 	}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Options{
-		Dir: dir, Nodes: 7, Audit: true, Temporary: true, CRDs: []string{"a.yaml", "b"}, Progress: io.Discard,
+		Dir: dir, Nodes: 7, Audit: true, History: true, Temporary: true, CRDs: []string{"a.yaml", "b"}, Progress: io.Discard,
 		Users: map[string]access.Identity{
 			"op":  {User: "system:serviceaccount:stoic:operator", Groups: []string{"system:serviceaccounts", "system:serviceaccounts:stoic"}},
 			"bob": {User: "bob", Groups: []string{"x", "system:masters"}},
@@ -106,7 +106,7 @@ func TestEverythingListensOnLoopbackOnly(t *testing.T) {
 	}
 	l := layout{dir: "/d"}
 	for _, part := range []string{store, apiserver, controllers, scheduler, kubelets} {
-		args := strings.Join(l.arguments(part, p, true), " ")
+		args := strings.Join(l.arguments(part, p, Options{Audit: true, History: true}), " ")
 		if !strings.Contains(args, "127.0.0.1") {
 			t.Errorf("%s is not bound to the loopback address: %s", part, args)
 		}
@@ -115,6 +115,15 @@ func TestEverythingListensOnLoopbackOnly(t *testing.T) {
 		}
 		if !strings.Contains(p.health(part), "://127.0.0.1:") {
 			t.Errorf("the health of %s is asked at %s", part, p.health(part))
+		}
+	}
+}
+
+func TestHistoryIsKeptOnDemand(t *testing.T) {
+	for keeps, want := range map[bool]int{false: 0, true: 1} {
+		args := strings.Join(layout{dir: "/d"}.arguments(apiserver, ports{}, Options{History: keeps}), " ")
+		if got := strings.Count(args, "--etcd-compaction-interval=0"); got != want {
+			t.Errorf("history %v: told %d times not to compact: %s", keeps, got, args)
 		}
 	}
 }

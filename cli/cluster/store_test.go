@@ -1,0 +1,111 @@
+//go:build unix
+
+package cluster
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"testing"
+)
+
+const settings = "/api/v1/namespaces/default/configmaps"
+
+func setting(name string) map[string]any {
+	return map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name}}
+}
+
+// revision is how far the store has come.
+func revision(t *testing.T, a *api) int {
+	t.Helper()
+	code, list := a.do(t, http.MethodGet, settings, nil)
+	meta, _ := list["metadata"].(map[string]any)
+	at, err := strconv.Atoi(fmt.Sprint(meta["resourceVersion"]))
+	if code != http.StatusOK || err != nil {
+		t.Fatalf("list: status %d, %v: %v", code, err, list)
+	}
+	return at
+}
+
+func TestRestoredStoreKnowsNothingOfWhatCameLater(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts a real control plane")
+	}
+	c := start(t, Options{History: true})
+	client := connect(t, c.Kubeconfig())
+	if err := c.Restore(); err == nil {
+		t.Error("restored although nothing was saved")
+	}
+	code := func(method, path string, body any) int {
+		t.Helper()
+		code, _ := client.do(t, method, path, body)
+		return code
+	}
+	if got := code(http.MethodPost, settings, setting("early")); got != http.StatusCreated {
+		t.Fatalf("create: status %d", got)
+	}
+	if err := c.Save(); err != nil {
+		t.Fatal(err)
+	}
+	saved := revision(t, client)
+	for range 2 { // what was saved can be restored again
+		if got := code(http.MethodPost, settings, setting("late")); got != http.StatusCreated {
+			t.Fatalf("create after the save: status %d", got)
+		}
+		if got := code(http.MethodDelete, settings+"/early", nil); got != http.StatusOK {
+			t.Fatalf("delete after the save: status %d", got)
+		}
+		before := c.PID("kube-scheduler")
+		if err := c.Restore(); err != nil {
+			t.Fatal(err)
+		}
+		if c.PID("kube-scheduler") == before || !alive(c.PID("kube-scheduler")) || alive(before) {
+			t.Errorf("the scheduler was process %d and is %d", before, c.PID("kube-scheduler"))
+		}
+		if got := code(http.MethodGet, settings+"/early", nil); got != http.StatusOK {
+			t.Errorf("what was deleted after the save: status %d, want 200", got)
+		}
+		if got := code(http.MethodGet, settings+"/late", nil); got != http.StatusNotFound {
+			t.Errorf("what was made after the save: status %d, want 404", got)
+		}
+	}
+	if got := code(http.MethodPost, "/api/v1/namespaces/default/pods", pod("after", nil)); got != http.StatusCreated {
+		t.Fatalf("create a pod: status %d", got)
+	}
+	client.awaitPhase(t, "after", "Running")
+	if now := revision(t, client); now < saved {
+		t.Errorf("the store is at %d, was saved at %d", now, saved)
+	}
+	if err := c.Stop(); err != nil {
+		t.Error(err)
+	}
+	assertGone(t, c)
+}
+
+// A save stops the store, which must not lose the past.
+func TestSaveKeepsThePast(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts a real control plane")
+	}
+	c := start(t, Options{History: true, Nodes: -1})
+	client := connect(t, c.Kubeconfig())
+	begin := revision(t, client)
+	if code, answer := client.do(t, http.MethodPost, settings, setting("new")); code != http.StatusCreated {
+		t.Fatalf("create: status %d: %v", code, answer)
+	}
+	if err := c.Save(); err != nil {
+		t.Fatal(err)
+	}
+	code, list := client.do(t, http.MethodGet, fmt.Sprintf("%s?resourceVersion=%d&resourceVersionMatch=Exact", settings, begin), nil)
+	items, _ := list["items"].([]any)
+	if code != http.StatusOK {
+		t.Fatalf("list as of %d: status %d: %v", begin, code, list)
+	}
+	for _, item := range items {
+		if meta, _ := item.(map[string]any)["metadata"].(map[string]any); meta["name"] == "new" {
+			t.Errorf("the list as of %d holds what was made later", begin)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package plane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// save puts the store aside as it is now. The store is killed for that: what is
+// in its files then is what it would find after a crash, and it comes back at
+// its old port. The other parts see an outage of about a second.
+func (p *plane) save(ctx context.Context) error {
+	if p.index(store) < 0 || p.index(apiserver) < 0 {
+		return fmt.Errorf("save the store: %s and %s must run", store, apiserver)
+	}
+	if err := p.kill(store); err != nil {
+		return err
+	}
+	copied := replace(p.layout.saved(), p.layout.data())
+	if err := p.begin(ctx, store); err != nil {
+		return errors.Join(copied, err)
+	}
+	if err := p.awaitStore(ctx); err != nil {
+		return errors.Join(copied, err)
+	}
+	p.say("the store is saved")
+	return copied
+}
+
+// restore puts the saved store back. As after every restore of etcd the parts
+// of the control plane are started anew: their caches hold a future that never
+// was. Whoever else has such caches is not told.
+func (p *plane) restore(ctx context.Context) error {
+	if _, err := os.Stat(p.layout.saved()); err != nil {
+		return fmt.Errorf("restore the store: nothing was saved: %w", err)
+	}
+	for _, part := range []string{kubelets, scheduler, controllers, apiserver, store} {
+		if p.index(part) < 0 {
+			continue
+		}
+		if err := p.kill(part); err != nil {
+			return err
+		}
+	}
+	if err := replace(p.layout.data(), p.layout.saved()); err != nil {
+		return err
+	}
+	if err := p.startServer(ctx); err != nil {
+		return err
+	}
+	if err := p.startRest(ctx); err != nil {
+		return err
+	}
+	p.say("the store is restored")
+	return nil
+}
+
+// replace makes one folder a copy of another.
+func replace(folder, from string) error {
+	if err := os.RemoveAll(folder); err != nil {
+		return fmt.Errorf("remove an old copy of the store: %w", err)
+	}
+	if err := os.CopyFS(folder, os.DirFS(from)); err != nil {
+		return fmt.Errorf("copy the store: %w", err)
+	}
+	// The store wants its folder for itself.
+	if err := os.Chmod(folder, 0o700); err != nil {
+		return fmt.Errorf("copy the store: %w", err)
+	}
+	return nil
+}
