@@ -2,11 +2,14 @@ package convert
 
 import (
 	_ "embed"
+	"maps"
+	"slices"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
 	"stoic/schema"
@@ -23,35 +26,62 @@ type wire struct {
 	Status            schema.Status    `json:"status,omitempty"`
 }
 
+// largeJob is a TFJob of 6 KB and three roles, as it comes from a server.
+func largeJob(t testing.TB) *unstructured.Unstructured {
+	t.Helper()
+	text, err := yaml.YAMLToJSON(large)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &unstructured.Unstructured{}
+	if err := json.Unmarshal(text, &u.Object); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// ours and stock turn the same object into something typed.
+func ours(t testing.TB, u *unstructured.Unstructured) *Result {
+	result := Object(schema.TFJob(), u)
+	if result.Job == nil {
+		t.Fatal(result.Rejection.Problems)
+	}
+	return result
+}
+
+func stock(t testing.TB, u *unstructured.Unstructured) *wire {
+	job := &wire{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, job); err != nil {
+		t.Fatal(err)
+	}
+	return job
+}
+
 // BenchmarkObject compares converting a job of 6 KB and three roles with the stock decoder, which checks less.
 func BenchmarkObject(b *testing.B) {
-	u := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal(large, &u.Object); err != nil {
-		b.Fatal(err)
-	}
-	raw, err := u.MarshalJSON()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := u.UnmarshalJSON(raw); err != nil { // integers as int64, as from a server
-		b.Fatal(err)
-	}
-	b.Logf("%d bytes of JSON", len(raw))
+	u := largeJob(b)
 	b.Run("ours", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if result := Object(schema.TFJob(), u); result.Job == nil {
-				b.Fatal(result.Rejection.Problems)
-			}
+			ours(b, u)
 		}
 	})
 	b.Run("stock", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			var job wire
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &job); err != nil {
-				b.Fatal(err)
-			}
+			stock(b, u)
 		}
 	})
+}
+
+func BenchmarkWorst(b *testing.B) {
+	objects := worst(b)
+	for _, name := range slices.Sorted(maps.Keys(objects)) {
+		b.Run(name, func(b *testing.B) {
+			u := &unstructured.Unstructured{Object: objects[name]}
+			for b.Loop() {
+				Object(schema.TFJob(), u)
+			}
+		})
+	}
 }

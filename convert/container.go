@@ -1,12 +1,8 @@
 package convert
 
 import (
-	"fmt"
-	"math"
 	"slices"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"stoic/schema"
 )
@@ -23,7 +19,6 @@ func (r *reader) container(index int, raw any, taken, volumes map[string]bool) (
 	if image, ok := r.required(fields, "image"); ok && strings.TrimSpace(image) != image {
 		r.problemIn("image", schema.InvalidValue, schema.Quote(image), "be without spaces around it", "")
 	}
-	r.word(fields, "imagePullPolicy", "Always", "IfNotPresent", "Never")
 	r.variables(fields)
 	r.resources(fields)
 	r.mounts(fields, volumes)
@@ -42,7 +37,11 @@ func (r *reader) variables(fields map[string]any) {
 		}
 		r.enterItem(i)
 		if name, ok := r.required(v, "name"); ok && !variableName(name) {
-			r.problemIn("name", schema.InvalidName, schema.Quote(name), `be printable ASCII characters other than "="`, "")
+			hint := ""
+			if before, _, both := strings.Cut(name, "="); both { // what is behind it may be a secret
+				name, hint = before+"=...", "put what is behind the \"=\" into `value`"
+			}
+			r.problemIn("name", schema.InvalidName, schema.Quote(name), `be printable ASCII characters other than "="`, hint)
 		}
 		value, _ := v["value"].(string)
 		if _, ok := v["valueFrom"].(map[string]any); ok && value != "" {
@@ -87,38 +86,21 @@ func (r *reader) ports(fields map[string]any) (ports []schema.Port) {
 
 // port checks one port. Taken holds the names of those before it.
 func (r *reader) port(fields map[string]any, taken map[string]bool) schema.Port {
-	port := schema.Port{Number: r.portNumber(fields, "containerPort", 1)}
-	r.portNumber(fields, "hostPort", 0)
-	r.word(fields, "protocol", "TCP", "UDP", "SCTP")
+	var port schema.Port
+	if n, ok := numberOf(fields["containerPort"]); ok {
+		v, _ := n.integer()
+		port.Number = int32(v) // that it is in range is known by now, or told
+	}
 	port.Name, _ = fields["name"].(string)
 	switch {
 	case port.Name == "":
-	case len(validation.IsValidPortName(port.Name)) > 0:
+	case !portName(port.Name):
 		r.problemIn("name", schema.InvalidName, schema.Quote(port.Name),
-			`be at most 15 lower-case letters, digits and single "-", at least one of them a letter`, "")
+			"be a "+wantPort, "")
 	case taken[port.Name]:
 		r.problemIn("name", schema.DuplicateName, schema.Quote(port.Name)+" again", "be unique among the ports of the container", "")
 	}
 	return port
-}
-
-// portNumber reads a port number. Only one that may be left out may be 0, which says the same.
-func (r *reader) portNumber(fields map[string]any, key string, least int64) int32 {
-	if fields[key] == nil {
-		if least > 0 {
-			r.problemIn(key, schema.MissingField, "", "be set", "")
-		}
-		return 0
-	}
-	n, ok := numberOf(fields[key])
-	v, whole := n.integer()
-	if !ok || !whole || v < math.MinInt32 || v > math.MaxInt32 {
-		return 0 // told by the walk
-	}
-	if v < least || v > math.MaxUint16 {
-		r.problemIn(key, schema.OutOfRange, found(n), fmt.Sprintf("be from %d to 65535", least), "")
-	}
-	return int32(v)
 }
 
 // withDefault adds the kind's port if there is none of its name; added says so.

@@ -1,18 +1,46 @@
 package convert
 
-import "unicode/utf8"
+import (
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
 
 // encodeLimit is a depth that no checked value reaches; it keeps the encoder total.
 const encodeLimit = 2 * depthLimit
 
-// encode appends raw as compact JSON with sorted keys. Unlike encoding/json it cannot fail, keeps every
-// integer exact, leaves <, > and & as they are, and does not allocate per value. What is not JSON becomes null.
-func encode(b []byte, raw any) []byte {
-	e := encoder{}
-	return e.value(b, raw, 0)
+// encoder writes values as compact JSON with sorted keys. Unlike encoding/json it cannot fail, keeps every integer
+// exact, leaves <, > and & as they are, and does not allocate per value. What is not JSON becomes null.
+type encoder struct {
+	keys keyring
+	room []byte
 }
 
-type encoder struct{ keys keyring }
+// encoders lends encoders whose room has grown to what templates need.
+var encoders = sync.Pool{New: func() any { return new(encoder) }}
+
+// What an encoder keeps at most between two objects.
+const (
+	roomLimit   = 64 << 10 // bytes
+	memberLimit = 1 << 10
+)
+
+// giveBack ends the use of a lent encoder. It forgets what it has written.
+func (e *encoder) giveBack() {
+	if cap(e.room) > roomLimit || cap(e.keys.members) > memberLimit {
+		return
+	}
+	clear(e.keys.members[:cap(e.keys.members)])
+	e.keys.members = e.keys.members[:0] // also after a panic in between
+	encoders.Put(e)
+}
+
+// encode returns raw as JSON, which is valid until the next call.
+func (e *encoder) encode(raw any) []byte {
+	e.room = e.value(e.room[:0], raw, 0)
+	return e.room
+}
 
 func (e *encoder) value(b []byte, raw any, depth int) []byte {
 	if depth > encodeLimit {
@@ -46,50 +74,97 @@ func (e *encoder) value(b []byte, raw any, depth int) []byte {
 
 func (e *encoder) object(b []byte, raw map[string]any, depth int) []byte {
 	b = append(b, '{')
-	for i, key := range e.keys.take(raw) {
+	members := e.keys.take(raw)
+	for i, m := range members {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(quote(b, key), ':')
-		b = e.value(b, raw[key], depth+1)
+		b = append(quote(b, m.key), ':')
+		b = e.value(b, m.value, depth+1)
 	}
-	e.keys.release(raw)
+	e.keys.release(members)
 	return append(b, '}')
 }
 
 // quote appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD, as everywhere in JSON.
 func quote(b []byte, s string) []byte {
-	const hex = "0123456789abcdef"
 	b = append(b, '"')
-	from := 0 // s[from:i] needs no escape
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && size == 1 {
-				b = append(append(b, s[from:i]...), "\uFFFD"...)
-				from = i + 1
-			}
-			i += size
-			continue
+	for {
+		end := 0 // of what needs no escape
+		for end < len(s) && plainByte[s[end]] {
+			end++
 		}
-		if c < ' ' || c == '"' || c == '\\' {
-			b = append(b, s[from:i]...)
-			switch c {
-			case '"', '\\':
-				b = append(b, '\\', c)
-			case '\n':
-				b = append(b, '\\', 'n')
-			case '\r':
-				b = append(b, '\\', 'r')
-			case '\t':
-				b = append(b, '\\', 't')
-			default:
-				b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-			}
-			from = i + 1
+		b = append(b, s[:end]...)
+		if end == len(s) {
+			return append(b, '"')
 		}
-		i++
+		s = s[end:]
+		r, size := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			b = append(b, "\uFFFD"...)
+		case r >= utf8.RuneSelf:
+			b = append(b, s[:size]...)
+		default:
+			b = escape(b, s[0])
+		}
+		s = s[size:]
 	}
-	return append(append(b, s[from:]...), '"')
 }
+
+// plainByte tells the ASCII characters that stand for themselves in a JSON string.
+var plainByte = func() (plain [256]bool) {
+	for c := ' '; c < utf8.RuneSelf; c++ {
+		plain[c] = c != '"' && c != '\\'
+	}
+	return plain
+}()
+
+func escape(b []byte, c byte) []byte {
+	const hex = "0123456789abcdef"
+	switch c {
+	case '"', '\\':
+		return append(b, '\\', c)
+	case '\n':
+		return append(b, '\\', 'n')
+	case '\r':
+		return append(b, '\\', 'r')
+	case '\t':
+		return append(b, '\\', 't')
+	}
+	return append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+}
+
+// keyring lends the same array to all objects for putting their members in order.
+type keyring struct{ members []member }
+
+type member struct {
+	key   string
+	value any
+}
+
+// take returns the members of raw in order of key, until they are released in the reverse order of taking.
+func (k *keyring) take(raw map[string]any) []member {
+	start := len(k.members)
+	k.members = slices.Grow(k.members, len(raw))
+	for key, value := range raw {
+		k.members = append(k.members, member{key, value})
+	}
+	taken := k.members[start:]
+	if len(taken) > fewMembers {
+		slices.SortFunc(taken, func(a, b member) int { return strings.Compare(a.key, b.key) })
+		return taken
+	}
+	for i := 1; i < len(taken); i++ {
+		for j := i; j > 0 && taken[j].key < taken[j-1].key; j-- {
+			taken[j], taken[j-1] = taken[j-1], taken[j]
+		}
+	}
+	return taken
+}
+
+// fewMembers are put in order faster than a call for each comparison takes.
+const fewMembers = 16
+
+// release gives back what was taken last.
+func (k *keyring) release(taken []member) { k.members = k.members[:len(k.members)-len(taken)] }

@@ -24,11 +24,11 @@ func TestEncode(t *testing.T) {
 		{math.NaN(), "null"},
 		{struct{}{}, "null"},
 	} {
-		if got := string(encode(nil, c.raw)); got != c.want {
+		if got := string(new(encoder).encode(c.raw)); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)
 		}
 	}
-	if deep := encode(nil, nested(100000)); !bytes.Contains(deep, []byte("null")) || len(deep) > 10000 {
+	if deep := new(encoder).encode(nested(100000)); !bytes.Contains(deep, []byte("null")) || len(deep) > 10000 {
 		t.Errorf("%d bytes", len(deep))
 	}
 }
@@ -49,7 +49,7 @@ func TestEncodeAgrees(t *testing.T) {
 		if err := json.Unmarshal(theirs, &want); err != nil {
 			t.Fatal(err)
 		}
-		if err := json.Unmarshal(encode(nil, raw), &got); err != nil {
+		if err := json.Unmarshal(new(encoder).encode(raw), &got); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

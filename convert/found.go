@@ -2,24 +2,31 @@ package convert
 
 import (
 	"encoding/json"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"stoic/schema"
 )
 
-// secretive matches names whose values are not repeated in messages.
-var secretive = regexp.MustCompile(`(?i)PASSWORD|TOKEN|KEY|SECRET|CREDENTIAL`)
+// secretive says whether a text names something whose value is not repeated in messages. Only the beginning is looked
+// at: no message repeats more of a text than that.
+func secretive(text string) bool {
+	text = strings.ToUpper(text[:min(len(text), 1024)])
+	return slices.ContainsFunc(secrets, func(name string) bool { return strings.Contains(text, name) })
+}
+
+var secrets = []string{"PASSWORD", "TOKEN", "KEY", "SECRET", "CREDENTIAL"}
 
 // mismatch reports a value of the wrong kind.
 func (r *reader) mismatch(want form, raw any) {
-	if !r.problems.skip() {
-		r.problem(schema.TypeMismatch, r.found(raw), wanted(want), r.kindHint(want, raw))
+	if !r.problems.skip(r.at) {
+		r.problem(schema.TypeMismatch, r.found(raw), r.wanted(want), r.kindHint(want, raw))
 	}
 }
 
-func wanted(f form) string {
+// wanted is what a value must be in the place where the walk is.
+func (r *reader) wanted(f form) string {
 	switch f {
 	case object, dict:
 		return "be an object"
@@ -32,7 +39,10 @@ func wanted(f form) string {
 	case float:
 		return "be a number"
 	case quantity:
-		return wantQuantity
+		if r.at.leadsTo("cpu") {
+			return `be a quantity such as "500m" or "2"`
+		}
+		return `be a quantity such as "64Gi" or "64G"`
 	case intOrString:
 		return "be an integer or a string"
 	}
@@ -90,6 +100,14 @@ func (r *reader) found(raw any) string {
 	return found(raw)
 }
 
+// quoted is a text as it is repeated in a message, unless it may be a secret.
+func (r *reader) quoted(text string) string {
+	if r.at.secret(text) {
+		return r.found(text)
+	}
+	return schema.Quote(text)
+}
+
 // found names a value with its type.
 func found(raw any) string {
 	switch v := raw.(type) {
@@ -123,22 +141,23 @@ func plain(raw any) string {
 	return n.String()
 }
 
-// secret says whether a scalar may be one: the value of a variable with a telling name, or a string that
-// names one, at a place where variables and arguments stand.
+// secret says whether a scalar may be one: what a variable or header with a telling name, or a variable whose name
+// cannot be read, is set to; or a string that names one, at a place where variables and arguments stand.
 func (p path) secret(raw any) bool {
 	switch raw.(type) {
 	case nil, map[string]any, []any:
 		return false
 	}
-	if !p.has("env") && !p.has("args") && !p.has("command") {
-		return false
-	}
-	if v, ok := raw.(string); ok && secretive.MatchString(v) {
+	variable := p.has("env")
+	if v, ok := raw.(string); ok && (variable || p.has("args") || p.has("command")) && secretive(v) {
 		return true
 	}
 	for _, s := range p {
-		name, _ := s.within["name"].(string)
-		if !s.at && s.key == "value" && secretive.MatchString(name) {
+		if s.at || s.within == nil || s.key != "value" && s.key != "valueFrom" {
+			continue
+		}
+		name, readable := s.within["name"].(string)
+		if secretive(name) || variable && !readable {
 			return true
 		}
 	}

@@ -43,7 +43,8 @@ func TestGolden(t *testing.T) {
 			}
 			cases++
 			t.Run(filepath.Base(file)+"/"+name, func(t *testing.T) {
-				got := describe(Object(schema.TFJob(), parse(t, f.Data)))
+				u := parse(t, f.Data)
+				got := describe(Object(kindFor(u.Object), u))
 				out.Files = append(out.Files, f, txtar.File{Name: name + ".want", Data: []byte(got)})
 				if diff := cmp.Diff(want[name+".want"], got); diff != "" && !*update {
 					t.Errorf("-want +got:\n%s", diff)
@@ -59,6 +60,16 @@ func TestGolden(t *testing.T) {
 	if cases < 25 {
 		t.Errorf("only %d cases", cases)
 	}
+}
+
+// kindFor is the kind that an object names, or TFJob.
+func kindFor(raw map[string]any) *schema.Kind {
+	for _, kind := range schema.Kinds() {
+		if raw["kind"] == kind.Name {
+			return kind
+		}
+	}
+	return schema.TFJob()
 }
 
 // parse reads YAML as kubectl does and numbers as the API machinery does.

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"reflect"
 	"strings"
 	"time"
 
@@ -34,6 +35,7 @@ func (r *reader) head(raw map[string]any) *schema.Head {
 		head.Meta.DeletionTimestamp = &deleted
 	}
 	head.Status = statusOf(r.kind, raw["status"])
+	head.Ledger = ledgerOf(head.Meta.UID, meta["annotations"])
 	head.ManagedBy = managerOf(raw)
 	return head
 }
@@ -70,10 +72,23 @@ func (r *reader) identity(raw map[string]any) {
 		return
 	}
 	r.required(meta, "name")
+	r.unknownMeta(meta)
 	for _, key := range []string{"name", "namespace"} {
 		if _, ok := meta[key].(string); !ok && meta[key] != nil {
 			r.enter(key)
 			r.mismatch(text, meta[key])
+			r.leave()
+		}
+	}
+}
+
+// unknownMeta warns of fields that no object's metadata has. An API server drops them in silence.
+func (r *reader) unknownMeta(meta map[string]any) {
+	s := shapeOf(reflect.TypeFor[metav1.ObjectMeta]())
+	for key := range meta {
+		if s.fields[key] == nil {
+			r.at = append(r.at, step{key: key, within: meta, shape: s})
+			r.unknown(s, key)
 			r.leave()
 		}
 	}
@@ -90,7 +105,7 @@ func (r *reader) constant(raw map[string]any, key, want string) {
 			return
 		}
 		hint := ""
-		if strings.HasPrefix(v, r.kind.Group+"/") {
+		if version, _ := strings.CutPrefix(v, r.kind.Group+"/"); strings.HasPrefix(version, "v1alpha") || strings.HasPrefix(version, "v1beta") {
 			hint = "that version is no longer served"
 		}
 		r.problem(schema.InvalidValue, schema.Quote(v), `be "`+want+`"`, hint)

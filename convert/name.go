@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
 	"stoic/schema"
 )
 
@@ -36,14 +34,22 @@ func (r *reader) name(name string, roles []draft) {
 	}
 	if over := max(len(longest), len(name)) - nameLimit; over > 0 {
 		r.problemIn("name", schema.InvalidName, found(), "give replicas names of at most 63 characters", fmt.Sprintf("shorten it by %d", over))
-	} else if len(validation.IsDNS1035Label(name)) > 0 {
+	} else if !serviceName(name) {
 		r.problemIn("name", schema.InvalidName, found(),
 			`be lower-case letters, digits and "-", start with a letter and end with a letter or digit`, mendName(name))
 	}
 }
 
-// mendName puts a dash for what may not stand in a name, as underscores in names that come from Python.
+// mendName suggests the name that was probably meant.
 func mendName(name string) string {
+	if mended := mendedName(name); mended != "" {
+		return `did you mean "` + mended + `"?`
+	}
+	return ""
+}
+
+// mendedName puts a dash for what may not stand in a name, as underscores in names that come from Python.
+func mendedName(name string) string {
 	if len(name) > nameLimit {
 		return ""
 	}
@@ -56,8 +62,8 @@ func mendName(name string) string {
 		}
 		return '-'
 	}, name)
-	if mended == name || len(validation.IsDNS1035Label(mended)) > 0 {
+	if mended == name || !serviceName(mended) {
 		return ""
 	}
-	return `did you mean "` + mended + `"?`
+	return mended
 }

@@ -24,7 +24,7 @@ type Result struct {
 //
 //	head      metadata and status, leniently           head.go, status.go
 //	identity  is it of this kind, has it a name        head.go
-//	walk      does every value fit its type            walk.go, scalar.go, shape.go
+//	walk      does every value fit its type, and rules walk.go, scalar.go, shape.go, rule.go, rules.go, together.go
 //	check     does it make sense                       policy.go, roles.go, pod.go, container.go, name.go, Kind.Check
 //	lower     defaults, template, the kind's own part  roles.go, template.go, Kind.Lower
 //
@@ -48,6 +48,9 @@ func (r *reader) read(raw map[string]any) *Result {
 	job := r.job(head, raw)
 	head.Warnings = r.warnings.list()
 	switch {
+	case r.opaques > valueLimit: // told alone: what was seen before the limit depends on the order of keys
+		return &Result{Head: head, Rejection: &schema.Rejection{Head: head, Problems: []schema.Problem{{Code: schema.TooLarge, Path: "spec",
+			Found: "too many values in fields that no library knows", Want: "have fewer"}}}}
 	case r.problems.count > 0:
 		return &Result{Head: head, Rejection: &schema.Rejection{Head: head, Problems: r.problems.list()}}
 	case job == nil:
@@ -59,12 +62,11 @@ func (r *reader) read(raw map[string]any) *Result {
 // job brings the object to normal form; nil if it is too far from one. It is a job only if nothing was told.
 func (r *reader) job(head *schema.Head, raw map[string]any) *schema.Job {
 	whole := objectOf(r.kind)
-	for _, key := range r.keys.take(raw) {
+	for key, value := range raw {
 		if whole.fields[key] == nil {
-			r.member(whole, raw, key, reflect.Value{})
+			r.member(whole, raw, key, value, reflect.Value{})
 		}
 	}
-	r.keys.release(raw)
 
 	r.at = append(r.at, step{key: "spec", within: raw, shape: whole})
 	defer r.leave()
@@ -72,7 +74,7 @@ func (r *reader) job(head *schema.Head, raw map[string]any) *schema.Job {
 	case map[string]any:
 		return r.spec(whole.fields["spec"].shape, spec, head)
 	case nil:
-		r.problem(schema.MissingField, "", "be set", "")
+		r.problem(schema.MissingField, "", "be set", misspelt(raw, "spec"))
 	default:
 		r.mismatch(object, spec)
 	}
@@ -82,12 +84,11 @@ func (r *reader) job(head *schema.Head, raw map[string]any) *schema.Job {
 func (r *reader) spec(s *shape, raw map[string]any, head *schema.Head) *schema.Job {
 	before := r.problems.count
 	options := r.kind.Options()
-	for _, key := range r.keys.take(raw) {
+	for key, value := range raw {
 		if key != "runPolicy" && key != r.kind.RolesField {
-			r.member(s, raw, key, reflect.Indirect(reflect.ValueOf(options)))
+			r.member(s, raw, key, value, reflect.Indirect(reflect.ValueOf(options)))
 		}
 	}
-	r.keys.release(raw)
 	sound := r.problems.count == before
 
 	r.at = append(r.at, step{key: "runPolicy", within: raw, shape: s})
@@ -97,34 +98,42 @@ func (r *reader) spec(s *shape, raw map[string]any, head *schema.Head) *schema.J
 	roles, known := r.roles(raw[r.kind.RolesField])
 	r.leave()
 	r.name(head.Meta.Name, roles)
-	r.tell(r.kind.Check(options, func(role string) bool {
+	problems, warnings := r.kind.Check(options, func(role string) bool {
 		return slices.ContainsFunc(roles, func(d draft) bool { return d.Name == role })
-	}))
+	})
+	r.problems.take(problems)
+	r.warnings.take(warnings)
 	if !sound || !known || head.Meta.Name == "" {
 		return nil
 	}
 	job.Roles = make([]schema.Role, len(roles))
-	var scratch []byte
+	e, _ := encoders.Get().(*encoder)
+	defer e.giveBack()
 	for i := range roles {
 		if r.problems.count == 0 {
-			scratch = roles[i].template(slices.Grow(scratch[:0], 4096), r.kind)
-			roles[i].Template = bytes.Clone(scratch)
+			roles[i].Template = roles[i].template(e, r.kind)
 		}
 		job.Roles[i] = roles[i].Role
 	}
+	if r.problems.count == 0 {
+		job.Verbatim = verbatim(e, raw, r.kind.Verbatim)
+	}
 	// The kind tells of the job as a whole, so it is asked only if that is what its author wrote.
-	r.tell(r.kind.Lower(job, options))
+	r.problems.take(r.kind.Lower(job, options))
 	return job
 }
 
-// tell takes in what the kind found.
-func (r *reader) tell(problems []schema.Problem) {
-	for _, problem := range problems {
-		if !r.problems.skip() {
-			r.problems.count++
-			r.problems.told = append(r.problems.told, problem)
-		}
+// verbatim is what stands at a path, as its author wrote it; nil if there is no path, or nothing there.
+func verbatim(e *encoder, raw map[string]any, path []string) []byte {
+	var value any
+	for _, key := range path {
+		value = raw[key]
+		raw, _ = value.(map[string]any)
 	}
+	if value == nil {
+		return nil
+	}
+	return bytes.Clone(e.encode(value))
 }
 
 // broken is the answer if the converter itself fails: a defect of ours, told to the object's author because

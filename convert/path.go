@@ -22,16 +22,19 @@ type step struct {
 	at     bool           // index counts, not key
 	within map[string]any // the raw object that holds key, if that has a shape
 	shape  *shape         // the shape of that object
+	kept   bool           // what is there goes into the template as it is
 }
 
 // String spells the path as kubectl does: spec.tfReplicaSpecs.Worker.template.spec.containers[0].args[1],
 // and limits["nvidia.com/gpu"] where a key is no plain word.
-func (p path) String() string {
-	var b []byte
+func (p path) String() string { return string(p.append(nil)) }
+
+// append writes the path behind b, which is empty but for its room.
+func (p path) append(b []byte) []byte {
 	for _, s := range p {
 		switch {
 		case len(b) > pathLimit:
-			return schema.Cut(string(b), pathLimit)
+			return append(b[:0], schema.Cut(string(b), pathLimit)...)
 		case s.at:
 			b = append(strconv.AppendInt(append(b, '['), int64(s.index), 10), ']')
 		case !plainKey(s.key):
@@ -43,7 +46,10 @@ func (p path) String() string {
 			b = append(b, s.key...)
 		}
 	}
-	return schema.Cut(string(b), pathLimit)
+	if len(b) > pathLimit {
+		b = append(b[:0], schema.Cut(string(b), pathLimit)...)
+	}
+	return b
 }
 
 // beside is the path of another field of the same object, and what that field leads to.
@@ -60,16 +66,13 @@ func (p path) has(key string) bool {
 	return slices.ContainsFunc(p, func(s step) bool { return !s.at && s.key == key })
 }
 
-// kept says whether what is there goes into the template as it is.
-func (p path) kept() bool {
-	return slices.ContainsFunc(p, func(s step) bool {
-		if s.shape == nil {
-			return false
-		}
-		f := s.shape.fields[s.key]
-		return f != nil && f.kept
-	})
+// leadsTo says whether the path ends in a field or map key of that name.
+func (p path) leadsTo(key string) bool {
+	return len(p) > 0 && !p[len(p)-1].at && p[len(p)-1].key == key
 }
+
+// kept says whether what is there goes into the template as it is.
+func (p path) kept() bool { return len(p) > 0 && p[len(p)-1].kept }
 
 // plainKey: letters, digits, - and _, not starting with a digit or a dash, of sensible length.
 func plainKey(key string) bool {

@@ -2,18 +2,12 @@ package convert
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"stoic/schema"
 )
 
-const (
-	wantLabel       = `be lower-case letters, digits and "-", at most 63, and start and end with a letter or digit`
-	annotationLimit = 256 << 10
-)
+const annotationLimit = 256 << 10
 
 // pod is what the template's normal form needs to know of the author's template.
 type pod struct {
@@ -38,7 +32,7 @@ func (r *reader) template(raw map[string]any, role *schema.Role) pod {
 	case map[string]any:
 		r.pod(spec, &pod, role)
 	case nil:
-		hint := ""
+		hint := misspelt(raw, "spec")
 		if raw["containers"] != nil {
 			hint = "`containers` belongs in `spec`"
 		}
@@ -53,7 +47,7 @@ func (r *reader) pod(spec map[string]any, pod *pod, role *schema.Role) {
 	r.placement(spec)
 
 	if spec["containers"] == nil {
-		r.problemIn("containers", schema.MissingField, "", "be set", "")
+		r.problemIn("containers", schema.MissingField, "", "be set", misspelt(spec, "containers"))
 	}
 	taken := map[string]bool{}
 	if list, ok := spec["containers"].([]any); ok {
@@ -98,25 +92,9 @@ func (r *reader) placement(spec map[string]any) {
 	if spec[key] == nil || spec[key] == "" {
 		key = "serviceAccount" // its old name
 	}
-	if name, _ := spec[key].(string); name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
+	if name, _ := spec[key].(string); name != "" && !dnsSubdomain(name) {
 		r.problemIn(key, schema.InvalidName, schema.Quote(name),
-			`be lower-case letters, digits, "-" and ".", and start and end with a letter or digit`, mendName(name))
-	}
-	list, _ := spec["tolerations"].([]any)
-	r.enter("tolerations")
-	for i, item := range list {
-		fields, _ := item.(map[string]any)
-		r.enterItem(i)
-		r.word(fields, "effect", "NoSchedule", "PreferNoSchedule", "NoExecute")
-		r.leave()
-	}
-	r.leave()
-}
-
-// word checks an optional word that is one of a few.
-func (r *reader) word(fields map[string]any, key string, words ...string) {
-	if word, _ := fields[key].(string); word != "" && !slices.Contains(words, word) {
-		r.choice(key, word, words)
+			wantSubdomain, mendName(name))
 	}
 }
 
@@ -128,7 +106,7 @@ func (r *reader) trainer(list []any) int {
 	for i, item := range list {
 		c, _ := item.(map[string]any)
 		names[i], _ = c["name"].(string)
-		readable = readable && names[i] != ""
+		readable = readable && names[i] != "" && mendedName(names[i]) != r.kind.Container
 		if names[i] == r.kind.Container {
 			return i
 		}
@@ -152,7 +130,7 @@ func (r *reader) rename(names []string) string {
 	}
 	at, near := 0, 0
 	for i, name := range names {
-		if _, ok := nearest(name, []string{r.kind.Container}); ok {
+		if _, ok := schema.Nearest(name, []string{r.kind.Container}); ok {
 			at = i
 			near++
 		}
@@ -187,7 +165,7 @@ func (r *reader) ownName(fields map[string]any, taken map[string]bool, among str
 		return
 	}
 	switch {
-	case len(validation.IsDNS1123Label(name)) > 0:
+	case !dnsLabel(name):
 		r.problemIn("name", schema.InvalidName, schema.Quote(name), wantLabel, mendName(name))
 	case taken[name]:
 		r.problemIn("name", schema.DuplicateName, schema.Quote(name)+" again", "be unique among "+among, "")
@@ -199,7 +177,7 @@ func (r *reader) ownName(fields map[string]any, taken map[string]bool, among str
 func (r *reader) required(fields map[string]any, key string) (string, bool) {
 	v, ok := fields[key].(string)
 	if v == "" && (ok || fields[key] == nil) {
-		r.problemIn(key, schema.MissingField, "", "be set", "")
+		r.problemIn(key, schema.MissingField, "", "be set", misspelt(fields, key))
 	}
 	return v, v != ""
 }
@@ -208,14 +186,13 @@ func (r *reader) required(fields map[string]any, key string) (string, bool) {
 func (r *reader) labels(fields map[string]any, field string) {
 	labels, _ := fields[field].(map[string]any)
 	r.enter(field)
-	for _, key := range r.keys.take(labels) {
+	for key, value := range labels {
 		r.metaKey(key, key)
-		if v, ok := labels[key].(string); ok && len(validation.IsValidLabelValue(v)) > 0 {
+		if v, ok := value.(string); ok && !labelValue(v) {
 			r.problemIn(key, schema.InvalidValue, schema.Quote(v),
 				`be at most 63 letters, digits, "-", "_" and ".", and start and end with a letter or digit`, "")
 		}
 	}
-	r.keys.release(labels)
 	r.leave()
 }
 
@@ -223,12 +200,11 @@ func (r *reader) annotations(meta map[string]any) {
 	annotations, _ := meta["annotations"].(map[string]any)
 	r.enter("annotations")
 	size := 0
-	for _, key := range r.keys.take(annotations) {
+	for key, value := range annotations {
 		r.metaKey(key, strings.ToLower(key))
-		v, _ := annotations[key].(string)
+		v, _ := value.(string)
 		size += len(key) + len(v)
 	}
-	r.keys.release(annotations)
 	if size > annotationLimit {
 		r.problem(schema.TooLarge, fmt.Sprintf("%d bytes", size), fmt.Sprintf("be at most %d bytes in all", annotationLimit), "")
 	}
@@ -237,8 +213,7 @@ func (r *reader) annotations(meta map[string]any) {
 
 // metaKey checks the key of a label or annotation, in the form in which the API server looks at it.
 func (r *reader) metaKey(key, form string) {
-	if len(validation.IsQualifiedName(form)) > 0 {
-		r.problemIn(key, schema.InvalidName, "key "+schema.Quote(key),
-			`be named with at most 63 letters, digits, "-", "_" and ".", with or without a domain and "/" in front`, "")
+	if !qualifiedName(form) {
+		r.problemIn(key, schema.InvalidName, "key "+schema.Quote(key), wantLabelKey, "")
 	}
 }

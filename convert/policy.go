@@ -2,8 +2,6 @@ package convert
 
 import (
 	"reflect"
-	"slices"
-	"strconv"
 
 	"stoic/schema"
 )
@@ -15,16 +13,13 @@ func (r *reader) policy(raw any) schema.RunPolicy {
 	fields, _ := raw.(map[string]any)
 	policy := schema.RunPolicy{
 		CleanPods: schema.CleanNone,
-		TTL:       limit(r, "ttlSecondsAfterFinished", spec.TTLSecondsAfterFinished),
-		Deadline:  limit(r, "activeDeadlineSeconds", spec.ActiveDeadlineSeconds),
-		Backoff:   limit(r, "backoffLimit", spec.BackoffLimit),
+		TTL:       limit(spec.TTLSecondsAfterFinished),
+		Deadline:  limit(spec.ActiveDeadlineSeconds),
+		Backoff:   limit(spec.BackoffLimit),
 		Suspend:   spec.Suspend != nil && *spec.Suspend,
 	}
 	if clean := spec.CleanPodPolicy; clean != nil && *clean != "" {
 		policy.CleanPods = schema.CleanPodPolicy(*clean)
-		if words := schema.CleanPodPolicies(); !slices.Contains(words, *clean) {
-			r.choice("cleanPodPolicy", *clean, words)
-		}
 	}
 	if manager := spec.ManagedBy; manager != nil && *manager != schema.ManagedByUs && *manager != schema.ManagedByMultiKueue {
 		r.problemIn("managedBy", schema.InvalidValue, schema.Quote(*manager),
@@ -34,11 +29,11 @@ func (r *reader) policy(raw any) schema.RunPolicy {
 		r.enter("schedulingPolicy")
 		fields, _ := fields["schedulingPolicy"].(map[string]any)
 		policy.Scheduling = schema.Scheduling{
-			MinAvailable:   limit(r, "minAvailable", gang.MinAvailable),
+			MinAvailable:   limit(gang.MinAvailable),
 			Queue:          gang.Queue,
 			PriorityClass:  gang.PriorityClass,
-			TimeoutSeconds: limit(r, "scheduleTimeoutSeconds", gang.ScheduleTimeoutSeconds),
-			MinResources:   minResources(fields),
+			TimeoutSeconds: limit(gang.ScheduleTimeoutSeconds),
+			MinResources:   r.minResources(fields),
 		}
 		r.leave()
 	}
@@ -46,25 +41,27 @@ func (r *reader) policy(raw any) schema.RunPolicy {
 }
 
 // minResources as the author wrote them; that they are quantities is known by now, or told.
-func minResources(fields map[string]any) map[string]string {
+func (r *reader) minResources(fields map[string]any) map[string]string {
 	raw, _ := fields["minResources"].(map[string]any)
 	if len(raw) == 0 {
 		return nil
 	}
+	r.enter("minResources")
+	defer r.leave()
 	resources := make(map[string]string, len(raw))
 	for name, value := range raw {
+		if name != "pods" { // which gang schedulers count, too
+			r.amount(name, value)
+		}
 		resources[name], _ = written(value)
 	}
 	return resources
 }
 
-// limit is an optional number of at least 0.
-func limit[N int32 | int64](r *reader, key string, value *N) schema.Limit {
+// limit is an optional number, in range by now.
+func limit[N int32 | int64](value *N) schema.Limit {
 	if value == nil {
 		return schema.Limit{}
-	}
-	if *value < 0 {
-		r.problemIn(key, schema.OutOfRange, "number "+strconv.FormatInt(int64(*value), 10), "be greater than or equal to 0", "")
 	}
 	return schema.Limit{Set: true, Value: int64(*value)}
 }

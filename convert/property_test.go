@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kjson "k8s.io/apimachinery/pkg/util/json"
 	"pgregory.net/rapid"
 
 	"stoic/schema"
@@ -21,12 +22,13 @@ import (
 // check converts raw and fails unless everything holds that Object promises of every answer.
 func check(t rapid.TB, raw map[string]any) *Result {
 	t.Helper()
+	kind := kindFor(raw)
 	same, _ := clone(raw).(map[string]any)
-	got := Object(schema.TFJob(), &unstructured.Unstructured{Object: raw})
+	got := Object(kind, &unstructured.Unstructured{Object: raw})
 	if !equal(raw, same) {
 		t.Fatalf("changed its input\nfrom %v\nto   %v", same, raw)
 	}
-	again := Object(schema.TFJob(), &unstructured.Unstructured{Object: same})
+	again := Object(kind, &unstructured.Unstructured{Object: same})
 	if !reflect.DeepEqual(got, again) {
 		t.Fatalf("two answers:\n%s\n%s", describe(got), describe(again))
 	}
@@ -34,7 +36,7 @@ func check(t rapid.TB, raw map[string]any) *Result {
 	if !reflect.DeepEqual(got, again) {
 		t.Fatalf("kept something of its input:\n%s\n%s", describe(got), describe(again))
 	}
-	if got.Head == nil || got.Head.Kind != schema.TFJob() {
+	if got.Head == nil || got.Head.Kind != kind {
 		t.Fatal("no head")
 	}
 	if (got.Job == nil) == (got.Rejection == nil) {
@@ -63,7 +65,7 @@ func checkProblems(t rapid.TB, problems []schema.Problem) {
 	if len(problems) > toldLimit+1 {
 		t.Fatalf("%d problems", len(problems))
 	}
-	if !slices.IsSortedFunc(problems, func(a, b schema.Problem) int { return strings.Compare(a.Path, b.Path) }) {
+	if !slices.IsSortedFunc(problems, func(a, b schema.Problem) int { return schema.ComparePaths(a.Path, b.Path) }) {
 		t.Fatalf("out of order: %v", problems)
 	}
 	for _, p := range problems {
@@ -90,7 +92,7 @@ func checkJob(t rapid.TB, job *schema.Job) {
 		}
 		order = at
 		var template corev1.PodTemplateSpec
-		if err := json.Unmarshal(role.Template, &template); err != nil {
+		if err := kjson.Unmarshal(role.Template, &template); err != nil { // as the server does, by the exact name of a field
 			t.Fatalf("template %s: %v", role.Template, err)
 		}
 		at = slices.IndexFunc(template.Spec.Containers, func(c corev1.Container) bool { return c.Name == job.Kind.Container })
@@ -228,6 +230,38 @@ func TestEveryNodeEveryMutation(t *testing.T) {
 	roles := at(t, base, "spec", "tfReplicaSpecs").(map[string]any)
 	delete(roles, "PS") // it is like the others
 	delete(roles, "Worker")
+	t.Run("TFJob", func(t *testing.T) { everyMutation(t, base, 1000) })
+	t.Run("PyTorchJob", func(t *testing.T) { everyMutation(t, parse(t, elastic).Object, 300) })
+}
+
+// elastic is a PyTorchJob with all that only a PyTorchJob has.
+var elastic = []byte(`
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: bert, namespace: team-a}
+spec:
+  nprocPerNode: "4"
+  elasticPolicy:
+    minReplicas: 1
+    maxReplicas: 4
+    rdzvBackend: c10d
+    rdzvPort: 29400
+    rdzvHost: host
+    rdzvId: run
+    rdzvConf: [{key: timeout, value: "900"}]
+    standalone: false
+    maxRestarts: 3
+    metrics:
+    - type: Resource
+      resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}
+    - type: Pods
+      pods: {metric: {name: queue, selector: {matchLabels: {a: b}}}, target: {type: AverageValue, averageValue: 30}}
+  pytorchReplicaSpecs:
+    Master: {replicas: 1, template: {spec: {containers: [{name: pytorch, image: pt}]}}}
+    Worker: {replicas: 2, restartPolicy: ExitCode, template: {spec: {containers: [{name: pytorch, image: pt, args: ["1"]}]}}}
+`)
+
+func everyMutation(t *testing.T, base map[string]any, least int) {
 	jobs, rejections, compared := 0, 0, 0
 	for _, value := range mutations() {
 		for at := 1; ; at++ {
@@ -249,7 +283,7 @@ func TestEveryNodeEveryMutation(t *testing.T) {
 		}
 	}
 	t.Logf("%d jobs, %d rejections, %d compared with the decoder", jobs, rejections, compared)
-	if jobs < 1000 || rejections < 1000 || compared < 1000 {
+	if jobs < least || rejections < least || compared < least {
 		t.Error("the mutations are one-sided")
 	}
 }
@@ -261,11 +295,14 @@ func compareWithDecoder(t *testing.T, raw map[string]any, got *Result) (compared
 	raw, _ = clone(raw).(map[string]any)
 	forget(raw)
 	text, err := json.Marshal(raw["spec"])
-	if err != nil || !bytes.Equal(text, encode(nil, raw["spec"])) {
+	if err != nil || !bytes.Equal(text, new(encoder).encode(raw["spec"])) {
 		return false // not JSON, or bytes that JSON cannot hold
 	}
-	var spec schema.TFJobSpec
-	err = json.Unmarshal(text, &spec)
+	if kindFor(raw) == schema.PyTorchJob() {
+		err = json.Unmarshal(text, new(schema.PyTorchJobSpec))
+	} else {
+		err = json.Unmarshal(text, new(schema.TFJobSpec))
+	}
 	if err != nil && got.Job != nil {
 		t.Errorf("a job, but %v in %s", err, text)
 	}
@@ -283,7 +320,7 @@ func compareWithDecoder(t *testing.T, raw map[string]any, got *Result) (compared
 // forget takes away what means nothing in a template and is taken whatever it is: its restart policy.
 func forget(raw map[string]any) {
 	spec, _ := raw["spec"].(map[string]any)
-	roles, _ := spec["tfReplicaSpecs"].(map[string]any)
+	roles, _ := spec[kindFor(raw).RolesField].(map[string]any)
 	for _, role := range roles {
 		role, _ := role.(map[string]any)
 		template, _ := role["template"].(map[string]any)
@@ -320,9 +357,9 @@ func anyJSON() *rapid.Generator[any] {
 
 // TestMutations: whatever stands in up to three places of a sound object, the promises hold.
 func TestMutations(t *testing.T) {
-	base := parse(t, large).Object
+	bases := []map[string]any{parse(t, large).Object, parse(t, elastic).Object}
 	rapid.Check(t, func(t *rapid.T) {
-		raw, _ := clone(base).(map[string]any)
+		raw, _ := clone(rapid.SampledFrom(bases).Draw(t, "of")).(map[string]any)
 		for range rapid.IntRange(1, 3).Draw(t, "how many") {
 			at := rapid.IntRange(1, 400).Draw(t, "at")
 			raw, _ = mutate(raw, &at, anyJSON().Draw(t, "value")).(map[string]any)

@@ -10,22 +10,21 @@ import (
 // resources checks what a container asks for and what it is limited to.
 func (r *reader) resources(container map[string]any) {
 	fields, _ := container["resources"].(map[string]any)
-	limits, _ := fields["limits"].(map[string]any)
+	limits, readable := fields["limits"].(map[string]any)
+	readable = readable || fields["limits"] == nil // else told by the walk
 	requests, _ := fields["requests"].(map[string]any)
 	r.enter("resources")
 	r.enter("limits")
-	for _, name := range r.keys.take(limits) {
-		r.amount(name, limits[name])
+	for name, value := range limits {
+		r.amount(name, value)
 	}
-	r.keys.release(limits)
 	r.leave()
 	r.enter("requests")
-	for _, name := range r.keys.take(requests) {
-		if r.amount(name, requests[name]) {
-			r.request(name, requests[name], limits)
+	for name, value := range requests {
+		if r.amount(name, value) && readable {
+			r.request(name, value, limits)
 		}
 	}
-	r.keys.release(requests)
 	r.leave()
 	r.leave()
 }
@@ -36,7 +35,7 @@ func (r *reader) amount(name string, raw any) (sound bool) {
 		hint := ""
 		if name == "gpu" || name == "gpus" {
 			hint = "did you mean `nvidia.com/gpu`?"
-		} else if meant, ok := nearest(name, []string{"cpu", "memory", "ephemeral-storage"}); ok {
+		} else if meant, ok := schema.Nearest(name, []string{"cpu", "memory", "ephemeral-storage"}); ok {
 			hint = "did you mean `" + meant + "`?"
 		}
 		r.problemIn(name, schema.InvalidName, "resource "+schema.Quote(name), `be "cpu", "memory", "ephemeral-storage", "hugepages-SIZE" or a name with a domain and "/" in front`, hint)
@@ -46,7 +45,10 @@ func (r *reader) amount(name string, raw any) (sound bool) {
 	if !ok {
 		return false
 	}
-	value, ok := parseQuantity(text)
+	if plainQuantity(text) {
+		return true
+	}
+	value, ok := schema.ParseQuantity(text)
 	if ok && value.Sign() < 0 {
 		r.problemIn(name, schema.OutOfRange, schema.Quote(text), "be greater than or equal to 0", "")
 		return false
@@ -68,11 +70,11 @@ func (r *reader) request(name string, raw any, limits map[string]any) {
 	if !ok || asked == limit {
 		return
 	}
-	most, ok := parseQuantity(limit)
+	most, ok := schema.ParseQuantity(limit)
 	if !ok {
 		return // told by the walk
 	}
-	least, _ := parseQuantity(asked)
+	least, _ := schema.ParseQuantity(asked)
 	switch order := least.Cmp(most); {
 	case whole && order != 0:
 		r.problemIn(name, schema.Conflict, schema.Quote(asked), "be equal to its limit, "+schema.Quote(limit), "leave it to `limits`, which is enough")

@@ -23,7 +23,7 @@ func (r *reader) roles(raw any) (roles []draft, sound bool) {
 	fields, ok := raw.(map[string]any)
 	switch {
 	case raw == nil:
-		r.problem(schema.MissingField, "", "be set", "")
+		r.problem(schema.MissingField, "", "be set", misspelt(r.at[len(r.at)-1].within, r.kind.RolesField))
 		return nil, false
 	case !ok:
 		r.problem(schema.TypeMismatch, found(raw), r.wantRoles(), "")
@@ -77,7 +77,9 @@ func (r *reader) choose(fields map[string]any) (chosen []string, sound bool) {
 }
 
 func (r *reader) unknownRole(key string) {
-	if r.problems.skip() {
+	r.enter(key)
+	defer r.leave()
+	if r.problems.skip(r.at) {
 		return
 	}
 	names := make([]string, len(r.kind.Roles))
@@ -85,10 +87,10 @@ func (r *reader) unknownRole(key string) {
 		names[i] = r.kind.Roles[i].Name
 	}
 	hint := ""
-	if meant, ok := nearest(key, names); ok {
+	if meant, ok := schema.Nearest(key, names); ok {
 		hint = "did you mean `" + meant + "`?"
 	}
-	r.problemIn(key, schema.UnknownReplicaType, "replica type "+schema.Quote(key), oneOf(names), hint)
+	r.problem(schema.UnknownReplicaType, "replica type "+schema.Quote(key), oneOf(names), hint)
 }
 
 // role checks one replica spec.
@@ -106,23 +108,23 @@ func (r *reader) role(kind schema.RoleKind, raw any) draft {
 	role.sound = true
 	switch n := spec.Replicas; {
 	case n != nil:
-		r.enter("replicas")
-		_, role.sound = r.integer(whole(int64(*n)), 0, schema.MaxReplicas)
-		r.leave()
+		if only := kind.Only; only != 0 && *n != only {
+			role.sound = false
+			r.enter("replicas")
+			r.problem(schema.ReplicaCount, found(whole(int64(*n))), fmt.Sprintf("be %d", only), "leave it out")
+			r.leave()
+		}
 		role.Replicas = int(*n)
 	case fields["replicas"] != nil:
 		role.sound = false // told by the walk
 	}
 	if policy := spec.RestartPolicy; policy != "" {
 		role.Restart = schema.RestartPolicy(policy)
-		if words := schema.RestartPolicies(); !slices.Contains(words, policy) {
-			r.choice("restartPolicy", policy, words)
-		}
 	}
 	r.enter("template")
 	defer r.leave()
 	if fields["template"] == nil {
-		hint := ""
+		hint := misspelt(fields, "template")
 		if _, ok := fields["spec"].(map[string]any); ok {
 			hint = "`spec` belongs in `template`"
 		}

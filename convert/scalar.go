@@ -3,27 +3,25 @@ package convert
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"math"
 	"reflect"
 	"strconv"
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"stoic/schema"
 )
 
-const wantQuantity = `be a quantity such as "64Gi" or "64G"`
-
 // scalar walks a value that is neither object nor list.
 func (r *reader) scalar(s *shape, raw any, target reflect.Value) {
 	switch s.form {
 	case text:
 		if v, ok := raw.(string); ok {
-			if target.IsValid() {
+			if (s.words == nil && s.spelling == nil || r.text(s, v)) && target.IsValid() {
 				target.SetString(v)
 			}
 			return
@@ -46,7 +44,7 @@ func (r *reader) scalar(s *shape, raw any, target reflect.Value) {
 			return
 		}
 	case intOrString:
-		if r.intOrString(raw, target) {
+		if r.intOrString(s, raw, target) {
 			return
 		}
 	default:
@@ -68,7 +66,7 @@ func (r *reader) number(s *shape, n number, target reflect.Value) {
 		}
 		return
 	}
-	v, ok := r.integer(n, s.min, s.max)
+	v, ok := r.integer(s, n)
 	switch {
 	case !ok || !target.IsValid():
 	case target.CanInt():
@@ -78,20 +76,40 @@ func (r *reader) number(s *shape, n number, target reflect.Value) {
 	}
 }
 
-// integer checks that n is one, between least and most.
-func (r *reader) integer(n number, least, most int64) (int64, bool) {
+// integer checks that n is one, in the range of the shape.
+func (r *reader) integer(s *shape, n number) (int64, bool) {
 	v, ok := n.integer()
 	switch {
 	case !n.integral():
-		r.problem(schema.TypeMismatch, found(n), "be an integer", "")
-	case ok && v < least, !ok && n.f < 0:
-		r.problem(schema.OutOfRange, found(n), "be greater than or equal to "+strconv.FormatInt(least, 10), "")
-	case ok && v > most, !ok:
-		r.problem(schema.OutOfRange, found(n), "be less than or equal to "+strconv.FormatInt(most, 10), "")
+		r.problem(schema.TypeMismatch, found(n), r.wanted(s.form), "")
+	case !ok || v < s.min || v > s.max:
+		r.problem(schema.OutOfRange, found(n), s.wantRange(n), s.rangeHint(v))
 	default:
 		return v, true
 	}
 	return 0, false
+}
+
+// wantRange tells both ends of a range that is small, else the one that n is beyond.
+func (s *shape) wantRange(n number) string {
+	switch {
+	case s.octal:
+		return fmt.Sprintf("be from 0 to 0%o in octal", s.max)
+	case s.max < math.MaxInt32:
+		return fmt.Sprintf("be from %d to %d", s.min, s.max)
+	case n.f < float64(s.min):
+		return "be greater than or equal to " + strconv.FormatInt(s.min, 10)
+	}
+	return "be less than or equal to " + strconv.FormatInt(s.max, 10)
+}
+
+// rangeHint: 644 was meant to be read as octal. YAML takes it so with a 0 in front, JSON knows no such numbers.
+func (s *shape) rangeHint(v int64) string {
+	meant, err := strconv.ParseInt(strconv.FormatInt(v, 10), 8, 64)
+	if !s.octal || err != nil || meant < 0 || meant > s.max {
+		return ""
+	}
+	return fmt.Sprintf("did you mean 0%o? JSON has it as %d", meant, meant)
 }
 
 // written is a string, or a number as its author wrote it, near enough: where both may stand.
@@ -104,35 +122,33 @@ func written(raw any) (string, bool) {
 }
 
 func (r *reader) quantity(written string, target reflect.Value) {
-	value, ok := parseQuantity(written)
+	if !target.IsValid() && plainQuantity(written) {
+		return
+	}
+	value, ok := schema.ParseQuantity(written)
 	switch {
 	case !ok:
-		r.problem(schema.InvalidValue, schema.Quote(written), wantQuantity, quantityHint(written))
+		r.problem(schema.InvalidValue, schema.Quote(written), r.wanted(quantity), quantityHint(written))
 	case target.IsValid():
 		target.Set(reflect.ValueOf(value))
 	}
 }
 
-// Longer quantities, and powers of ten with more digits, are not parsed.
-const (
-	quantityLimit = 256
-	powerLimit    = 3
-)
-
-// parseQuantity parses as the API server does, spaces around included, but looks first: the parser raises
-// ten to any power that it is told, and long digits cost the square of their number.
-func parseQuantity(written string) (resource.Quantity, bool) {
-	written = strings.TrimSpace(written)
-	if len(written) > quantityLimit {
-		return resource.Quantity{}, false
+// plainQuantity knows the common form of a quantity that is not negative: up to nine digits and a suffix. The parser
+// takes ten times as long.
+func plainQuantity(written string) bool {
+	digits := 0
+	for digits < len(written) && written[digits] >= '0' && written[digits] <= '9' {
+		digits++
 	}
-	if at := strings.LastIndexAny(written, "eE"); at >= 0 {
-		if power := strings.TrimLeft(written[at+1:], "+-0"); len(power) > powerLimit {
-			return resource.Quantity{}, false
-		}
+	if digits == 0 || digits > 9 {
+		return false
 	}
-	value, err := resource.ParseQuantity(written)
-	return value, err == nil
+	switch written[digits:] {
+	case "", "m", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti":
+		return true
+	}
+	return false
 }
 
 // quantityHint mends the usual slips: a B for bytes, a space, the wrong case.
@@ -151,7 +167,7 @@ func quantityHint(written string) string {
 		return ""
 	}
 	if mended := written[:digits] + suffix; mended != written {
-		if _, ok := parseQuantity(mended); ok {
+		if _, ok := schema.ParseQuantity(mended); ok {
 			return "did you mean " + schema.Quote(mended) + "?"
 		}
 	}
@@ -159,16 +175,19 @@ func quantityHint(written string) string {
 }
 
 // intOrString reports whether raw is of either kind; a number out of range is, and is told.
-func (r *reader) intOrString(raw any, target reflect.Value) bool {
+func (r *reader) intOrString(s *shape, raw any, target reflect.Value) bool {
 	value := intstr.IntOrString{}
 	if v, ok := raw.(string); ok {
+		if s.spelling != nil && !r.text(s, v) {
+			return true
+		}
 		value = intstr.FromString(v)
 	} else {
 		n, ok := numberOf(raw)
 		if !ok {
 			return false
 		}
-		v, ok := r.integer(n, math.MinInt32, math.MaxInt32)
+		v, ok := r.integer(s, n)
 		if !ok {
 			return true
 		}
@@ -216,7 +235,7 @@ func (r *reader) store(raw any, target reflect.Value) {
 	if !target.IsValid() {
 		return
 	}
-	if err := json.Unmarshal(encode(nil, raw), target.Addr().Interface()); err != nil {
+	if err := json.Unmarshal(new(encoder).encode(raw), target.Addr().Interface()); err != nil {
 		r.problem(schema.InvalidValue, found(raw), "be well-formed", "")
 	}
 }

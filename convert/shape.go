@@ -26,8 +26,19 @@ type shape struct {
 	names  []string
 	// Of lists and maps: what they hold.
 	elem *shape
-	// Of integers: the range of the type.
+	// Of integers: the range of the type, or that of the field; and whether they are thought of in octal.
 	min, max int64
+	octal    bool
+	// Of texts: the words that may be there, and how they must be written; nil if any may.
+	words    []string
+	spelling *spelling
+	listed   bool // in a list, where an empty text is not the same as none
+	// Of objects: the fields that must be there, those of which one must be, and what else to check; see rules.go.
+	needs  []string
+	oneOf  []string
+	checks []func(*reader, map[string]any)
+	// Of what has no effect: why.
+	why string
 }
 
 type field struct {
@@ -42,6 +53,7 @@ type form int
 
 const (
 	ignored  form = iota // not looked at
+	useless              // not looked at, but its author may think that it is
 	anything             // any JSON
 	object
 	dict // a map with keys of the author's choice
@@ -66,7 +78,8 @@ func shapeOf(t reflect.Type) *shape {
 	if known, ok := shapes.Load(t); ok {
 		return known.(*shape)
 	}
-	built, _ := shapes.LoadOrStore(t, build(t, map[reflect.Type]*shape{}))
+	b := builder{known: map[reflect.Type]*shape{}, rules: rules()}
+	built, _ := shapes.LoadOrStore(t, b.build(t))
 	return built.(*shape)
 }
 
@@ -114,38 +127,54 @@ func special(t reflect.Type) (form, bool) {
 	return 0, false
 }
 
-// build makes the shape of t. Known holds the shapes under way, so that a type may hold itself.
-func build(t reflect.Type, known map[reflect.Type]*shape) *shape {
+// builder makes shapes. Known holds those under way, so that a type may hold itself.
+type builder struct {
+	known map[reflect.Type]*shape
+	rules []rule
+}
+
+func (b *builder) build(t reflect.Type) *shape {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if s, ok := known[t]; ok {
+	if s, ok := b.known[t]; ok {
 		return s
 	}
 	s := &shape{}
-	known[t] = s
+	b.known[t] = s
 	if special, ok := special(t); ok {
-		s.form = special
+		s.form, s.min, s.max = special, math.MinInt32, math.MaxInt32
 		return s
 	}
+	b.form(s, t)
+	for _, rule := range b.rules {
+		if rule.on == t {
+			rule.put(s)
+		}
+	}
+	if t == reflect.TypeFor[corev1.PodTemplateSpec]() {
+		s.limitToTemplate()
+	}
+	return s
+}
+
+// form fills in what the Go type says.
+func (b *builder) form(s *shape, t reflect.Type) {
 	switch t.Kind() {
 	case reflect.Struct:
 		s.form = object
 		s.fields = map[string]*field{}
-		s.collect(t, nil, known)
-		if t == reflect.TypeFor[corev1.PodTemplateSpec]() {
-			s.limitToTemplate()
-		}
+		b.collect(s, t, nil)
 		s.named()
 	case reflect.Map:
 		s.form = anything
 		if t.Key().Kind() == reflect.String {
-			s.form, s.elem = dict, build(t.Elem(), known)
+			s.form, s.elem = dict, b.build(t.Elem())
 		}
 	case reflect.Slice:
 		s.form = binary
 		if t.Elem().Kind() != reflect.Uint8 {
-			s.form, s.elem = list, build(t.Elem(), known)
+			s.form, s.elem = list, b.build(t.Elem())
 		}
 	case reflect.String:
 		s.form = text
@@ -163,11 +192,10 @@ func build(t reflect.Type, known map[reflect.Type]*shape) *shape {
 	default:
 		s.form = anything
 	}
-	return s
 }
 
 // collect adds the fields of struct t by the rules of encoding/json, as far as API types use them.
-func (s *shape) collect(t reflect.Type, index []int, known map[reflect.Type]*shape) {
+func (b *builder) collect(s *shape, t reflect.Type, index []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -177,7 +205,7 @@ func (s *shape) collect(t reflect.Type, index []int, known map[reflect.Type]*sha
 		at := append(slices.Clone(index), i)
 		if f.Anonymous && name == "" || strings.Contains(options, "inline") {
 			if f.Type.Kind() == reflect.Struct {
-				s.collect(f.Type, at, known)
+				b.collect(s, f.Type, at)
 			}
 			continue
 		}
@@ -187,7 +215,7 @@ func (s *shape) collect(t reflect.Type, index []int, known map[reflect.Type]*sha
 		if shallower, ok := s.fields[name]; ok && len(shallower.index) <= len(at) {
 			continue
 		}
-		s.fields[name] = &field{shape: build(f.Type, known), index: at}
+		s.fields[name] = &field{shape: b.build(f.Type), index: at}
 	}
 }
 
@@ -200,9 +228,12 @@ func (s *shape) limitToTemplate() {
 		case "labels", "annotations", "finalizers":
 			meta.fields[name] = &field{shape: f.shape}
 		default:
-			meta.fields[name] = &field{shape: &shape{form: ignored}}
+			meta.fields[name] = &field{shape: &shape{form: useless, why: "it is ignored, only `labels`, `annotations` and `finalizers` reach the pods"}}
 		}
 	}
+	meta.fields["name"].shape.why = "it is ignored, pods are named after the job"
+	meta.fields["generateName"].shape.why = meta.fields["name"].shape.why
+	meta.fields["namespace"].shape.why = "it is ignored, pods run in the namespace of the job"
 	s.fields["metadata"] = &field{shape: meta.named()}
 	spec := *s.fields["spec"].shape
 	spec.fields = maps.Clone(spec.fields)

@@ -1,16 +1,19 @@
 package convert
 
 import (
+	"reflect"
+	"slices"
 	"strings"
-
-	"github.com/agnivade/levenshtein"
 
 	"stoic/schema"
 )
 
 // unknown reports a field that its object does not have: where it belongs, or else which one was meant.
 func (r *reader) unknown(s *shape, key string) {
-	if r.warnings.skip() {
+	if r.warnings.skip(r.at) {
+		return
+	}
+	if r.toldAsMissing(s, key) {
 		return
 	}
 	if place := r.place(s, key); place != "" {
@@ -18,12 +21,26 @@ func (r *reader) unknown(s *shape, key string) {
 		return
 	}
 	hint := ""
-	if meant, ok := nearest(key, s.names); ok {
+	if meant, ok := schema.Nearest(key, s.names); ok {
 		hint = "did you mean `" + meant + "`?"
 	} else if s.fields[r.kind.RolesField] != nil && rolesOfAnotherKind(key) {
 		hint = "a " + r.kind.Name + " has `" + r.kind.RolesField + "`"
 	}
 	r.warning(schema.UnknownField, "", "", hint)
+}
+
+// toldAsMissing: what the field belongs in, or was to be, is not there, which is a problem with the same hint.
+func (r *reader) toldAsMissing(s *shape, key string) bool {
+	within := r.at[len(r.at)-1].within
+	role := shapeOf(reflect.TypeFor[schema.ReplicaSpec]())
+	switch s {
+	case role:
+		_, ok := within["spec"].(map[string]any)
+		return key == "spec" && ok && within["template"] == nil
+	case role.fields["template"].shape:
+		return key == "containers" && within["spec"] == nil
+	}
+	return slices.ContainsFunc(s.needs, func(need string) bool { return absent(within[need]) && curtailed(key, need) })
 }
 
 // place is where a field belongs that does not belong where the walk is, if that is exactly one level away.
@@ -57,27 +74,27 @@ func rolesOfAnotherKind(key string) bool {
 	return len(key) <= keyLimit && strings.HasSuffix(strings.ToLower(key), "replicaspecs")
 }
 
-// nearest is the one known word that word was probably meant to be: at most two letters off, fewer in short
-// words, regardless of case; none if two are equally near.
-func nearest(word string, known []string) (string, bool) {
-	if word == "" || len(word) > keyLimit {
-		return "", false
-	}
-	limit := min(2, 1+len(word)/4)
-	lower := strings.ToLower(word)
-	best, meant, unique := limit+1, "", false
-	for _, k := range known {
-		if d := len(k) - len(word); d > limit || d < -limit {
+// misspelt names the one field that was probably meant to be the one that is missing.
+func misspelt(fields map[string]any, missing string) (hint string) {
+	for key := range fields {
+		if _, near := schema.Nearest(key, []string{missing}); !near || key == missing {
 			continue
 		}
-		switch d := levenshtein.ComputeDistance(lower, strings.ToLower(k)); {
-		case d < best:
-			best, meant, unique = d, k, true
-		case d == best:
-			unique = false
+		if hint != "" {
+			return ""
 		}
+		hint = "rename `" + schema.Clean(key, keyLimit) + "`"
 	}
-	return meant, unique && best <= limit
+	return hint
+}
+
+// curtailed: one of the two names is the other without its first words, as name is secretName.
+func curtailed(a, b string) bool {
+	short, long := strings.ToLower(a), strings.ToLower(b)
+	if len(short) > len(long) {
+		short, long = long, short
+	}
+	return len(short) > 3 && len(short) < len(long) && strings.HasSuffix(long, short)
 }
 
 // oneOf is the requirement to be one of a few words.
@@ -89,11 +106,11 @@ func oneOf(words []string) string {
 	return "be one of " + strings.Join(quoted, ", ")
 }
 
-// choice reports a word in a field that is not one of those that may stand there.
-func (r *reader) choice(field, word string, words []string) {
+// choice reports a word that is not one of those that may stand there.
+func (r *reader) choice(word string, words []string) {
 	hint := ""
-	if meant, ok := nearest(word, words); ok {
+	if meant, ok := schema.Nearest(word, words); ok {
 		hint = `did you mean "` + meant + `"?`
 	}
-	r.problemIn(field, schema.InvalidValue, schema.Quote(word), oneOf(words), hint)
+	r.problem(schema.InvalidValue, r.quoted(word), oneOf(words), hint)
 }

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 
@@ -9,8 +10,7 @@ import (
 
 // template is the pod template in normal form: as its author wrote it, with what every replica shares put in.
 // It is called only if nothing is wrong with the pod. Maps on the way to a change are copied, not changed.
-// The result is appended to b.
-func (d *draft) template(b []byte, kind *schema.Kind) []byte {
+func (d *draft) template(e *encoder, kind *schema.Kind) []byte {
 	raw, _ := d.pod.raw["spec"].(map[string]any)
 	spec := maps.Clone(raw)
 	spec["restartPolicy"] = d.Restart.Pod()
@@ -36,5 +36,5 @@ func (d *draft) template(b []byte, kind *schema.Kind) []byte {
 	if len(meta) > 0 {
 		template["metadata"] = meta
 	}
-	return encode(b, template)
+	return bytes.Clone(e.encode(template))
 }

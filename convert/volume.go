@@ -1,7 +1,9 @@
 package convert
 
 import (
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,22 +39,16 @@ func (r *reader) volumes(spec map[string]any) map[string]bool {
 
 // source checks where a volume comes from. None is well: it is an empty directory then.
 func (r *reader) source(volume map[string]any) {
-	first := ""
-	for _, key := range r.keys.take(volume) {
-		if key == "name" || volume[key] == nil || shapeOf(reflect.TypeFor[corev1.Volume]()).fields[key] == nil {
-			continue
+	var sources []string
+	known := shapeOf(reflect.TypeFor[corev1.Volume]()).fields
+	for key, value := range volume {
+		if key != "name" && value != nil && known[key] != nil {
+			sources = append(sources, key)
 		}
-		if first != "" {
-			r.problemIn(key, schema.Conflict, "a second source beside `"+first+"`", "be the only source of the volume", "remove one, or make two volumes of it")
-			break
-		}
-		first = key
 	}
-	r.keys.release(volume)
-	if claim, ok := volume["persistentVolumeClaim"].(map[string]any); ok {
-		r.enter("persistentVolumeClaim")
-		r.required(claim, "claimName")
-		r.leave()
+	if len(sources) > 1 {
+		slices.Sort(sources)
+		r.problemIn(sources[1], schema.Conflict, "a second source beside `"+sources[0]+"`", "be the only source of the volume", "remove one, or make two volumes of it")
 	}
 }
 
@@ -86,16 +82,18 @@ func (r *reader) mounts(container map[string]any, volumes map[string]bool) {
 }
 
 func (r *reader) noVolume(name string, volumes map[string]bool) {
-	if r.problems.skip() {
+	r.enter("name")
+	defer r.leave()
+	if r.problems.skip(r.at) {
 		return
 	}
 	hint := "add it to the pod's `volumes`"
-	known := make([]string, 0, len(volumes))
-	for volume := range volumes {
-		known = append(known, volume)
+	var known []string
+	if len(volumes) <= schema.KnownLimit {
+		known = slices.Collect(maps.Keys(volumes))
 	}
-	if meant, ok := nearest(name, known); ok {
-		hint = `did you mean "` + meant + `"?`
+	if meant, ok := schema.Nearest(name, known); ok {
+		hint = "did you mean " + schema.Quote(meant) + "?"
 	}
-	r.problemIn("name", schema.InvalidValue, schema.Quote(name), "be the name of a volume of the pod", hint)
+	r.problem(schema.InvalidValue, schema.Quote(name), "be the name of a volume of the pod", hint)
 }

@@ -6,8 +6,12 @@ import (
 	"stoic/schema"
 )
 
-// depthLimit bounds what is walked without a shape: fields of a pod that no library knows yet.
-const depthLimit = 64
+// What is walked without a shape, fields of a pod that no library knows yet, is bounded in depth and in number. No
+// API server lets in so many values; an object that holds itself, or the same map in many places, has more.
+const (
+	depthLimit = 64
+	valueLimit = 1 << 20
+)
 
 // walk checks raw against a shape and, if target is valid, decodes into it. Null stands for absent: the
 // callers for whom that is a mistake (items of lists, values of maps) look for it first.
@@ -20,6 +24,9 @@ func (r *reader) walk(s *shape, raw any, target reflect.Value) {
 		return
 	}
 	switch s.form {
+	case useless:
+		r.useless(s, raw)
+		return
 	case object:
 		if m, ok := raw.(map[string]any); ok {
 			r.object(s, m, target)
@@ -58,26 +65,37 @@ func (r *reader) pointer(s *shape, raw any, target reflect.Value) {
 }
 
 func (r *reader) object(s *shape, raw map[string]any, target reflect.Value) {
-	for _, key := range r.keys.take(raw) {
-		r.member(s, raw, key, target)
+	for key, value := range raw {
+		r.member(s, raw, key, value, target)
 	}
-	r.keys.release(raw)
+	if s.needs != nil || s.oneOf != nil || s.checks != nil {
+		r.whole(s, raw)
+	}
+}
+
+// useless warns of what has no effect, unless there is nothing in it: programs write fields that are null or empty.
+func (r *reader) useless(s *shape, raw any) {
+	if m, ok := raw.(map[string]any); absent(raw) || ok && len(m) == 0 || r.warnings.skip(r.at) {
+		return
+	}
+	r.warning(schema.MisplacedField, found(raw), "", s.why)
 }
 
 // member walks one field of an object.
-func (r *reader) member(s *shape, raw map[string]any, key string, target reflect.Value) {
-	r.at = append(r.at, step{key: key, within: raw, shape: s})
-	if f := s.fields[key]; f == nil {
+func (r *reader) member(s *shape, within map[string]any, key string, raw any, target reflect.Value) {
+	f := s.fields[key]
+	r.at = append(r.at, step{key: key, within: within, shape: s, kept: r.at.kept() || f != nil && f.kept})
+	if f == nil {
 		r.unknown(s, key)
 		if r.at.kept() {
-			r.opaque(raw[key], 0)
+			r.opaque(raw, 0)
 		}
 	} else {
 		var member reflect.Value
 		if target.IsValid() && f.index != nil {
 			member = target.FieldByIndex(f.index)
 		}
-		r.walk(f.shape, raw[key], member)
+		r.walk(f.shape, raw, member)
 	}
 	r.leave()
 }
@@ -86,12 +104,11 @@ func (r *reader) dict(s *shape, raw map[string]any, target reflect.Value) {
 	if target.IsValid() {
 		target.Set(reflect.MakeMapWithSize(target.Type(), len(raw)))
 	}
-	for _, key := range r.keys.take(raw) {
+	for key, value := range raw {
 		r.enter(key)
-		r.entry(s.elem, key, raw[key], target)
+		r.entry(s.elem, key, value, target)
 		r.leave()
 	}
-	r.keys.release(raw)
 }
 
 // entry walks one value of a map. A null text is the empty text, as the API server has it in labels; any
@@ -99,7 +116,7 @@ func (r *reader) dict(s *shape, raw map[string]any, target reflect.Value) {
 func (r *reader) entry(s *shape, key string, raw any, target reflect.Value) {
 	switch {
 	case raw == nil && s.form != text:
-		r.mismatch(s.form, raw)
+		r.mismatch(s.form, nil)
 	case !target.IsValid():
 		r.walk(s, raw, target)
 	default:
@@ -129,18 +146,21 @@ func (r *reader) list(s *shape, raw []any, target reflect.Value) {
 
 // opaque checks what no shape describes but what is copied all the same: it must be JSON, and not too deep.
 func (r *reader) opaque(raw any, depth int) {
+	if r.opaques++; r.opaques > valueLimit {
+		r.problems.count++ // told of the whole
+		return
+	}
 	switch v := raw.(type) {
 	case nil, string, bool:
 	case map[string]any:
 		if r.tooDeep(depth) {
 			return
 		}
-		for _, key := range r.keys.take(v) {
+		for key, value := range v {
 			r.enter(key)
-			r.opaque(v[key], depth+1)
+			r.opaque(value, depth+1)
 			r.leave()
 		}
-		r.keys.release(v)
 	case []any:
 		if r.tooDeep(depth) {
 			return
@@ -157,10 +177,12 @@ func (r *reader) opaque(raw any, depth int) {
 	}
 }
 
+// tooDeep tells of the field that is so many levels above, which no shape describes, not of each place in it.
 func (r *reader) tooDeep(depth int) bool {
 	if depth < depthLimit {
 		return false
 	}
-	r.problem(schema.TooLarge, "more than 64 levels", "be nested less deeply", "")
+	r.opaques += 100 // it costs as much to tell
+	r.problems.add(r.at[:len(r.at)-depth], schema.TooLarge, "more than 64 levels", "be nested less deeply", "")
 	return true
 }

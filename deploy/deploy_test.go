@@ -166,10 +166,12 @@ func TestLeastPrivilege(t *testing.T) {
 	all := documents(t)
 	group := []string{"kubeflow.org"}
 	want := []rbacv1.PolicyRule{
-		{APIGroups: group, Resources: kinds(""), Verbs: []string{"get", "list", "watch", "delete"}},
+		{APIGroups: group, Resources: kinds(""), Verbs: []string{"get", "list", "watch", "patch", "delete"}},
 		{APIGroups: group, Resources: kinds("/status"), Verbs: []string{"patch"}},
 		{APIGroups: group, Resources: kinds("/finalizers"), Verbs: []string{"update"}},
 		{APIGroups: []string{""}, Resources: []string{"pods", "services"}, Verbs: []string{"get", "list", "watch", "create", "delete"}},
+		{APIGroups: []string{"scheduling.volcano.sh", "scheduling.x-k8s.io"}, Resources: []string{"podgroups"}, Verbs: []string{"get", "list", "watch", "create", "patch", "delete"}},
+		{APIGroups: []string{"autoscaling"}, Resources: []string{"horizontalpodautoscalers"}, Verbs: []string{"get", "list", "watch", "create", "patch", "delete"}},
 		{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"create"}},
 	}
 	if diff := cmp.Diff(want, into[rbacv1.ClusterRole](t, all, "ClusterRole/training-operator").Rules); diff != "" {
@@ -247,6 +249,32 @@ func TestUserRolesAggregate(t *testing.T) {
 			if !slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, plural) }) {
 				t.Errorf("%s does not speak of %s", role.Name, plural)
 			}
+		}
+	}
+}
+
+// Whoever may edit jobs may scale those that can be scaled: kubectl scale writes nothing but the subresource.
+func TestEditorsScale(t *testing.T) {
+	all := documents(t)
+	var scalable []string
+	for _, kind := range schema.Kinds() {
+		crd := into[crdv1.CustomResourceDefinition](t, all, "CustomResourceDefinition/"+kind.Plural+"."+kind.Group)
+		if sub := crd.Spec.Versions[0].Subresources; sub.Scale != nil {
+			scalable = append(scalable, kind.Plural+"/scale")
+		}
+		if (crd.Spec.Versions[0].Subresources.Scale != nil) != kind.Selectors {
+			t.Errorf("%s: either it has a scale subresource and a selector in its status, or neither", kind.Name)
+		}
+	}
+	want := rbacv1.PolicyRule{APIGroups: []string{"kubeflow.org"}, Resources: scalable, Verbs: []string{"get", "patch", "update"}}
+	for name, may := range map[string]bool{"kubeflow-training-edit": true, "kubeflow-training-view": false, "training-operator": false} {
+		role := into[rbacv1.ClusterRole](t, all, "ClusterRole/"+name)
+		does := slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return cmp.Equal(r, want) })
+		speaks := slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool {
+			return slices.ContainsFunc(r.Resources, func(s string) bool { return strings.HasSuffix(s, "/scale") })
+		})
+		if does != may || speaks != may {
+			t.Errorf("%s: scales %v, speaks of scaling %v, wanted %v", name, does, speaks, may)
 		}
 	}
 }

@@ -1,9 +1,13 @@
 // Package examples answers one question: WHAT DOES A JOB LOOK LIKE?
 //
-// The manifests in this folder run on any cluster that serves TFJob; those in rejected/ are wrong on purpose. The
-// annotation simulation.stoic/expect says how each ends: Succeeded, Failed or Rejected. The other
-// simulation.stoic annotations tell the simulated kubelets of `stoic up` what the containers would do; a real
-// kubelet ignores them.
+// The manifests in this folder run on any cluster that serves their kinds. Those in rejected/ are wrong on purpose, each in
+// the way that it is named after: the first line of X.yaml says which codes of problems it shows, and X.txt is what
+// `stoic validate X.yaml` says. Every code has at least one. Where the text says "warning" and nowhere "error", the job
+// runs nevertheless.
+//
+// The annotation simulation.stoic/expect says how a job ends: Succeeded, Failed or Rejected. `stoic up` submits the
+// manifests that have it. The other simulation.stoic annotations tell its simulated kubelets what the containers would
+// do; a real kubelet ignores them.
 package examples
 
 import (
@@ -11,11 +15,11 @@ import (
 	"io/fs"
 )
 
-//go:embed *.yaml rejected/*.yaml
+//go:embed *.yaml rejected/*.yaml rejected/*.txt
 var files embed.FS
 
 // Expect is the annotation that says how a job ends.
 const Expect = "simulation.stoic/expect"
 
-// Files holds the manifests by their paths in this folder.
+// Files holds the manifests, and what is said of the wrong ones, by their paths in this folder.
 func Files() fs.FS { return files }

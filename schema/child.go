@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,7 +21,7 @@ const (
 
 // ChildName is the name of replica index of a role: "mnist-worker-0". The role is given by its label.
 func ChildName(job, roleLabel string, index int) string {
-	return job + "-" + roleLabel + "-" + strconv.Itoa(index)
+	return job + "-" + ReplicaName(roleLabel, index)
 }
 
 // Host is the DNS name under which a replica is found by its peers: "mnist-worker-0.ns.svc", and
@@ -49,6 +48,8 @@ type Pod struct {
 	Exits []Exit
 	// Restarts is the sum of the restart counts of all containers, init containers included.
 	Restarts int64
+	// Row is how many pods of the replica failed in a row before this one; see AnnotationRestartCount.
+	Row int64
 }
 
 // Exit is how one container ended.

@@ -22,6 +22,7 @@
 //	lead       the role whose success is the success of the job
 //	plan       what shall be written next: a status, events, deletions, creations
 //	record     to write a status; nothing is acted on before what it follows from is on record
+//	ledger     what is on record beside the status, for when the pods that proved it are gone: restarts, verdict
 //	stray      a child that no replica of the job asks for any more
 //
 // # From wire form to plan

@@ -12,6 +12,8 @@ type Head struct {
 	Meta metav1.ObjectMeta
 	// Status is what the object's status says, read leniently; see Status.
 	Status Status
+	// Ledger is the ledger on record, if it is that of this object; else an empty one.
+	Ledger Ledger
 	// ManagedBy is empty for us; else the name of the controller that runs this object instead of us. It is read of
 	// rejections too: what is not ours is not ours to reject.
 	ManagedBy string
@@ -35,6 +37,8 @@ type Job struct {
 	Lead Lead
 	// Own holds the normal form of the kind's own fields, for the kind's own functions.
 	Own any
+	// Verbatim is the value at Kind.Verbatim as compact JSON; nil if it is absent or null.
+	Verbatim []byte
 }
 
 // Rejection is an object that cannot be run, addressed to its author. Problems is never empty.
@@ -109,7 +113,7 @@ type RunPolicy struct {
 	Deadline  Limit // seconds after startTime until the job fails
 	Backoff   Limit // restarts until the job fails
 	Suspend   bool
-	// Scheduling is read and checked; it has an effect only with gang scheduling.
+	// Scheduling has an effect only with gang scheduling.
 	Scheduling Scheduling
 }
 
@@ -136,6 +140,8 @@ type Scheduling struct {
 //	OnFailure       OnFailure      is replaced (the kubelet restarts containers; this is an eviction)
 //	Never           Never          fails the job
 //	ExitCode        Never          is replaced if its exit code is at least 128 or unknown, else fails the job
+//
+// Whatever is replaced counts towards RunPolicy.Backoff; see Ledger.
 type RestartPolicy string
 
 const (

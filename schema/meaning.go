@@ -7,6 +7,26 @@ func (c Code) Meaning() string { return c.explain().meaning }
 // Remedy: see Meaning.
 func (c Code) Remedy() string { return c.explain().remedy }
 
+// Severity says in one sentence what a problem of this code does to the job.
+func (c Code) Severity() string {
+	switch c {
+	case UnknownField, MisplacedField:
+		return "Warning: the job runs. Outside of pod templates, kubectl apply may refuse the field by itself."
+	case Conflict:
+		return "Error: the job is rejected. Only a restart policy in a pod template is a warning."
+	case DuplicateName:
+		return "Error: the job is rejected. Only a key that stands twice in the text, which no cluster sees, is a warning."
+	case InvalidValue:
+		return "Error: the job is rejected. Only what is odd about the text, which no cluster sees, is a warning."
+	case Immutable:
+		return "Error: the API server refuses the change, and the job stays as it was."
+	}
+	if c.Meaning() == "" {
+		return ""
+	}
+	return "Error: the job is rejected."
+}
+
 type explanation struct{ meaning, remedy string }
 
 func (c Code) explain() explanation {

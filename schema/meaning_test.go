@@ -12,13 +12,13 @@ import (
 
 func TestEveryCodeExplainsItself(t *testing.T) {
 	for _, c := range Codes() {
-		for what, text := range map[string]string{"meaning": c.Meaning(), "remedy": c.Remedy()} {
+		for what, text := range map[string]string{"meaning": c.Meaning(), "remedy": c.Remedy(), "severity": c.Severity()} {
 			if !strings.HasSuffix(text, ".") || strings.Contains(text, "\n") {
 				t.Errorf("%s of %s is not a sentence in one line: %q", what, c, text)
 			}
 		}
 	}
-	if c := Code("Nonsense"); c.Meaning() != "" || c.Remedy() != "" {
+	if c := Code("Nonsense"); c.Meaning() != "" || c.Remedy() != "" || c.Severity() != "" {
 		t.Error("a code that does not exist has a meaning")
 	}
 }

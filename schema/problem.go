@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -121,11 +122,38 @@ func Summarize(problems []Problem, consequence, advice string) string {
 // SortProblems orders problems by path, then by text, and drops repetitions, so that the text made of
 // them is the same each time and no needless write happens.
 func SortProblems(problems []Problem) []Problem {
-	slices.SortFunc(problems, func(a, b Problem) int {
-		if c := strings.Compare(a.Path, b.Path); c != 0 {
-			return c
-		}
-		return strings.Compare(a.String(), b.String())
-	})
+	slices.SortFunc(problems, Problem.Compare)
 	return slices.Compact(problems)
+}
+
+// Compare orders problems by path, then by text, then by code.
+func (p Problem) Compare(q Problem) int {
+	if c := ComparePaths(p.Path, q.Path); c != 0 {
+		return c
+	}
+	return cmp.Or(strings.Compare(p.String(), q.String()), strings.Compare(string(p.Code), string(q.Code)))
+}
+
+// ComparePaths orders paths as text, except that numbers count as such: args[2] stands before args[10].
+func ComparePaths[A, B string | []byte](a A, b B) int {
+	for i := 0; i < len(a) && i < len(b); i++ {
+		if a[i] == b[i] {
+			continue
+		}
+		// Of two numbers that begin alike the longer one is the larger; of equal length the first digit decides.
+		if more := digits(a[i:]) - digits(b[i:]); more != 0 && (i > 0 && digits(a[i-1:i]) == 1 || digits(a[i:]) > 0 && digits(b[i:]) > 0) {
+			return more
+		}
+		return cmp.Compare(a[i], b[i])
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// digits is how many a text begins with.
+func digits[T string | []byte](text T) int {
+	n := 0
+	for n < len(text) && text[n] >= '0' && text[n] <= '9' {
+		n++
+	}
+	return n
 }

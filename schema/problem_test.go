@@ -91,3 +91,25 @@ func TestCodes(t *testing.T) {
 		}
 	}
 }
+
+// TestComparePaths: an order, and the one in which a person would look for places.
+func TestComparePaths(t *testing.T) {
+	ordered := []string{"", "a", "a.b", "a.b1", "a.b1c", "a.b2", "a.b12", "a[0]", "a[1].b", "a[2]", "a[10]", "a[10].b", "a[11]", "a[100]", "ab"}
+	for i, a := range ordered {
+		for j, b := range ordered {
+			if got := ComparePaths(a, []byte(b)); (got < 0) != (i < j) || (got > 0) != (i > j) {
+				t.Errorf("%q and %q: %d", a, b, got)
+			}
+		}
+	}
+	path := rapid.StringMatching(`[ab]?[0-9]{0,3}(\[[0-9]{1,3}\])?\.?[a0]{0,2}`)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b, c := path.Draw(t, "a"), path.Draw(t, "b"), path.Draw(t, "c")
+		if (ComparePaths(a, b) > 0) != (ComparePaths(b, a) < 0) || (ComparePaths(a, b) == 0) != (a == b) {
+			t.Fatalf("%q and %q", a, b)
+		}
+		if ComparePaths(a, b) < 0 && ComparePaths(b, c) < 0 && ComparePaths(a, c) >= 0 {
+			t.Fatalf("%q, %q, %q", a, b, c)
+		}
+	})
+}

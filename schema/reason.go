@@ -29,7 +29,39 @@ const (
 	ReasonDeletedJob          = "SuccessfulDeleteJob"
 	ReasonDeleteJobFailed     = "FailedDeleteJob"
 	ReasonNameConflict        = "NameConflict" // a foreign object has the name of one of ours
+	ReasonOtherScheduler      = "SetPodTemplateSchedulerName"
 )
+
+// Reasons of the objects beside pods and services; see Resource.ExtraReasons.
+const (
+	ReasonCreatedPodGroup      = "SuccessfulCreatePodGroup"
+	ReasonCreatePodGroupFailed = "FailedCreatePodGroup"
+	ReasonUpdatePodGroupFailed = "FailedUpdatePodGroup"
+	ReasonDeletedPodGroup      = "SuccessfulDeletePodGroup"
+	ReasonDeletePodGroupFailed = "FailedDeletePodGroup"
+	ReasonPodGroupNotAdmitted  = "PodGroupNotAdmitted" // pods wait for their scheduler
+	ReasonPodGroupUnavailable  = "PodGroupUnavailable" // pods wait for a CRD, or a permission
+
+	ReasonCreatedAutoscaler      = "SuccessfulCreateHorizontalPodAutoscaler"
+	ReasonCreateAutoscalerFailed = "FailedCreateHorizontalPodAutoscaler"
+	ReasonUpdateAutoscalerFailed = "FailedUpdateHorizontalPodAutoscaler"
+	ReasonDeletedAutoscaler      = "SuccessfulDeleteHorizontalPodAutoscaler"
+	ReasonDeleteAutoscalerFailed = "FailedDeleteHorizontalPodAutoscaler"
+	ReasonAutoscalerUnavailable  = "HorizontalPodAutoscalerUnavailable"
+)
+
+// ExtraReasons are the reasons of the events about extra objects of one resource.
+type ExtraReasons struct{ Created, CreateFailed, UpdateFailed, Deleted, DeleteFailed, Unavailable string }
+
+// ExtraReasons of a resource of extra objects. All that are not autoscalers are groups of pods.
+func (r Resource) ExtraReasons() ExtraReasons {
+	if r == Autoscalers() {
+		return ExtraReasons{ReasonCreatedAutoscaler, ReasonCreateAutoscalerFailed, ReasonUpdateAutoscalerFailed,
+			ReasonDeletedAutoscaler, ReasonDeleteAutoscalerFailed, ReasonAutoscalerUnavailable}
+	}
+	return ExtraReasons{ReasonCreatedPodGroup, ReasonCreatePodGroupFailed, ReasonUpdatePodGroupFailed,
+		ReasonDeletedPodGroup, ReasonDeletePodGroupFailed, ReasonPodGroupUnavailable}
+}
 
 // Reason is a reason that carries the kind's name: Reason(ReasonCreated) is "TFJobCreated".
 func (k *Kind) Reason(suffix string) string { return k.Name + suffix }

@@ -60,10 +60,10 @@ func JSON(v any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// deref is the pointed-to string, or "" for nil.
-func deref(s *string) string {
-	if s == nil {
-		return ""
+// deref is the pointed-to value, or the zero value for nil.
+func deref[T any](v *T) (value T) {
+	if v != nil {
+		value = *v
 	}
-	return *s
+	return value
 }

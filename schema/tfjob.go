@@ -84,6 +84,10 @@ var tfJobKind = &Kind{
 	Container: "tensorflow",
 	Port:      Port{Name: "tfjob-port", Number: 2222},
 	Restart:   RestartNever,
+	Own: []Default{
+		{Path: "spec.successPolicy", Value: `""`, Means: "without a chief, the success of worker 0 is that of the job"},
+		{Path: "spec.enableDynamicWorker", Value: "false"},
+	},
 
 	Options:     func() any { return new(TFJobOptions) },
 	Check:       checkTFJob,
@@ -100,8 +104,7 @@ func tfOptions(options any) *TFJobOptions {
 }
 
 // checkTFJob: a job has at most one of chief and master.
-func checkTFJob(options any, named func(string) bool) []Problem {
-	var problems []Problem
+func checkTFJob(options any, named func(string) bool) (problems, warnings []Problem) {
 	if policy := deref(tfOptions(options).SuccessPolicy); policy != "" && policy != tfAllWorkers {
 		problems = append(problems, Problem{Code: InvalidValue, Path: "spec.successPolicy",
 			Found: Quote(policy), Want: `be "" or "AllWorkers"`, Hint: "leave it out to succeed with worker 0"})
@@ -110,7 +113,7 @@ func checkTFJob(options any, named func(string) bool) []Problem {
 		problems = append(problems, Problem{Code: Conflict, Path: "spec.tfReplicaSpecs",
 			Found: `both "Chief" and "Master"`, Want: "have at most one of the two", Hint: "remove `Master`"})
 	}
-	return problems
+	return problems, nil
 }
 
 // lowerTFJob: chief or master lead if there is one, else the workers. A job of parameter servers and
@@ -137,24 +140,34 @@ func lowerTFJob(job *Job, options any) []Problem {
 		worker.Expendable = true
 	}
 
-	if size := tfConfigSize(job); !spec.EnableDynamicWorker && size > tfConfigLimit {
+	if size := tfConfigSize(job); size > tfConfigLimit {
+		hint := "use fewer replicas or a shorter name, or set `enableDynamicWorker`"
+		if spec.EnableDynamicWorker {
+			hint = "use fewer parameter servers or a shorter name"
+		}
 		problems = append(problems, Problem{Code: TooLarge, Path: "spec.tfReplicaSpecs",
 			Found: fmt.Sprintf("%d replicas, whose TF_CONFIG would be %d bytes long", job.Replicas(), size),
 			Want:  fmt.Sprintf("stay within %d bytes, the longest environment variable that Linux passes to a process", tfConfigLimit),
-			Hint:  "use fewer replicas or a shorter name, or set `enableDynamicWorker`"})
+			Hint:  hint})
 	}
 	return problems
 }
 
-// tfConfigSize is the length of TF_CONFIG=value in its dense form, up to a few bytes, without building it:
-// the number of replicas is the author's and not yet known to be sensible.
+// tfConfigSize is the length of the longest TF_CONFIG=value of a job, up to a few bytes, without building it: the
+// number of replicas is the author's and not yet known to be sensible. In the sparse form no replica sees more than one
+// of its own and all parameter servers.
 func tfConfigSize(job *Job) int {
 	size := len(tfConfig) + len(`={"cluster":{},"task":{"type":"evaluator","index":00000},"environment":"cloud"}`)
+	own, _ := job.Own.(tfJob)
 	for i := range job.Roles {
 		role := &job.Roles[i]
+		replicas, digits := role.Replicas, digitsBelow(role.Replicas)
+		if own.Dynamic && role.Name != tfPS {
+			replicas, digits = min(replicas, 1), 2*len(strconv.Itoa(role.Replicas))
+		}
 		size += len(role.Label) + len(`"":[],`)
-		entry := len(Host(job.Meta.Name, job.Meta.Namespace, role.Label, 0, "")) - 1 + len(`":",`) + len(strconv.Itoa(int(role.Port)))
-		size += role.Replicas*entry + digitsBelow(role.Replicas)
+		entry := len(Host(job.Meta.Name, job.Meta.Namespace, role.Label, 0, job.Kind.Cluster.Domain)) - 1 + len(`":",`) + len(strconv.Itoa(int(role.Port)))
+		size += replicas*entry + digits
 	}
 	return size
 }
@@ -178,23 +191,23 @@ func digitsBelow(n int) int {
 // parameter server itself, so that workers can come and go without anyone's variable going stale:
 //
 //	{"cluster":{"worker":{"3":"J-worker-3.NS.svc:2222"},"ps":["J-ps-0.NS.svc:2222"]},"task":{"type":"worker","index":3}}
-func tfEnvironment(job *Job, domain string) func(*Role, int) []EnvVar {
+func tfEnvironment(job *Job) func(*Role, int) []EnvVar {
 	if job.Replicas() == 1 {
 		return func(*Role, int) []EnvVar { return nil }
 	}
-	value := tfDense(job, domain)
+	value := tfDense(job)
 	if own, _ := job.Own.(tfJob); own.Dynamic {
-		value = tfSparse(job, domain)
+		value = tfSparse(job)
 	}
 	return func(role *Role, index int) []EnvVar {
 		return []EnvVar{{Name: tfConfig, Value: value(role, index)}}
 	}
 }
 
-func tfDense(job *Job, domain string) func(*Role, int) string {
+func tfDense(job *Job) func(*Role, int) string {
 	cluster := make(map[string][]string, len(job.Roles))
 	for i := range job.Roles {
-		cluster[job.Roles[i].Label] = tfAddresses(job, &job.Roles[i], domain)
+		cluster[job.Roles[i].Label] = tfAddresses(job, &job.Roles[i])
 	}
 	shared := `{"cluster":` + string(JSON(cluster))
 	return func(role *Role, index int) string {
@@ -202,19 +215,19 @@ func tfDense(job *Job, domain string) func(*Role, int) string {
 	}
 }
 
-func tfSparse(job *Job, domain string) func(*Role, int) string {
+func tfSparse(job *Job) func(*Role, int) string {
 	servers := "null" // no such role, as against a role without replicas
 	if ps := job.Role(tfPS); ps != nil {
-		servers = string(JSON(tfAddresses(job, ps, domain)))
+		servers = string(JSON(tfAddresses(job, ps)))
 	}
 	return func(role *Role, index int) string {
 		worker, ps := "{}", "[]"
 		switch role.Name {
 		case tfWorker:
-			worker = string(JSON(map[string]string{strconv.Itoa(index): tfAddress(job, role, index, domain)}))
+			worker = string(JSON(map[string]string{strconv.Itoa(index): tfAddress(job, role, index)}))
 			ps = servers
 		case tfPS:
-			ps = string(JSON([]string{tfAddress(job, role, index, domain)}))
+			ps = string(JSON([]string{tfAddress(job, role, index)}))
 		}
 		return `{"cluster":{"worker":` + worker + `,"ps":` + ps + `}` + tfTask(role, index) + `}`
 	}
@@ -224,14 +237,14 @@ func tfTask(role *Role, index int) string {
 	return `,"task":{"type":"` + role.Label + `","index":` + strconv.Itoa(index) + `}`
 }
 
-func tfAddresses(job *Job, role *Role, domain string) []string {
+func tfAddresses(job *Job, role *Role) []string {
 	addresses := make([]string, role.Replicas)
 	for i := range addresses {
-		addresses[i] = tfAddress(job, role, i, domain)
+		addresses[i] = tfAddress(job, role, i)
 	}
 	return addresses
 }
 
-func tfAddress(job *Job, role *Role, index int, domain string) string {
-	return Host(job.Meta.Name, job.Meta.Namespace, role.Label, index, domain) + ":" + strconv.Itoa(int(role.Port))
+func tfAddress(job *Job, role *Role, index int) string {
+	return Host(job.Meta.Name, job.Meta.Namespace, role.Label, index, job.Kind.Cluster.Domain) + ":" + strconv.Itoa(int(role.Port))
 }

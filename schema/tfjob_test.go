@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+	"sort"
 	"strings"
 	"testing"
 
@@ -11,16 +12,19 @@ import (
 )
 
 // tf makes a TFJob of "Role:replicas" or "Role:replicas:port".
-func tf(roles ...string) *Job {
-	head := &Head{Kind: TFJob()}
-	head.Meta.Name, head.Meta.Namespace = "mnist", "team-a"
+func tf(roles ...string) *Job { return jobOf(TFJob(), "mnist", roles) }
+
+// jobOf makes a job of "Role:replicas" or "Role:replicas:port", not lowered.
+func jobOf(kind *Kind, name string, roles []string) *Job {
+	head := &Head{Kind: kind}
+	head.Meta.Name, head.Meta.Namespace = name, "team-a"
 	job := &Job{Head: head}
-	for _, kind := range head.Kind.Roles {
+	for _, known := range kind.Roles {
 		for _, words := range roles {
 			var name string
-			role := Role{RoleKind: kind, Port: head.Kind.Port.Number, Restart: head.Kind.Restart}
+			role := Role{RoleKind: known, Port: kind.Port.Number, Restart: kind.Restart}
 			fmt.Sscanf(strings.ReplaceAll(words, ":", " "), "%s %d %d", &name, &role.Replicas, &role.Port)
-			if name == kind.Name {
+			if name == known.Name {
 				job.Roles = append(job.Roles, role)
 			}
 		}
@@ -80,7 +84,8 @@ func TestTFConfig(t *testing.T) {
 			if problems := test.job.Kind.Lower(test.job, &TFJobOptions{EnableDynamicWorker: test.dynamic}); problems != nil {
 				t.Fatal(problems)
 			}
-			environment := test.job.Kind.Environment(test.job, test.domain)
+			test.job.Kind = test.job.Kind.In(Cluster{Domain: test.domain})
+			environment := test.job.Kind.Environment(test.job)
 			for _, r := range test.want {
 				got := environment(test.job.Role(r.role), r.index)
 				var want []EnvVar
@@ -128,7 +133,7 @@ func TestLowerTFJob(t *testing.T) {
 		"no roles":              {tf(), &TFJobOptions{}, Lead{}, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			problems := test.job.Kind.Check(test.options, func(role string) bool { return test.job.Role(role) != nil })
+			problems, _ := test.job.Kind.Check(test.options, func(role string) bool { return test.job.Role(role) != nil })
 			problems = append(problems, test.job.Kind.Lower(test.job, test.options)...)
 			var codes []Code
 			for _, p := range problems {
@@ -165,7 +170,7 @@ func TestTFConfigSize(t *testing.T) {
 			return
 		}
 		job.Kind.Lower(job, nil)
-		size, environment := tfConfigSize(job), tfEnvironment(job, "")
+		size, environment := tfConfigSize(job), tfEnvironment(job)
 		for i := range job.Roles {
 			role := &job.Roles[i]
 			if role.Replicas == 0 {
@@ -189,9 +194,27 @@ func TestTFConfigLimit(t *testing.T) {
 		}
 	}
 	job := tf(fmt.Sprintf("Worker:%d", n), "PS:3")
-	v := tfEnvironment(job, "")(job.Role("Worker"), n-1)[0]
+	v := tfEnvironment(job)(job.Role("Worker"), n-1)[0]
 	if real := len(v.Name) + 1 + len(v.Value); real > tfConfigLimit || real < tfConfigLimit-100 {
 		t.Errorf("%d workers make %d bytes of at most %d", n, real, tfConfigLimit)
+	}
+}
+
+// TestTFConfigLimitSparse: workers do not count, parameter servers do.
+func TestTFConfigLimitSparse(t *testing.T) {
+	dynamic := &TFJobOptions{EnableDynamicWorker: true}
+	if found := TFJob().Lower(tf("Worker:19000", "PS:3"), dynamic); len(found) > 0 {
+		t.Errorf("many workers: %v", found)
+	}
+	if found := TFJob().Lower(tf("Worker:1", "PS:19999"), dynamic); len(found) != 1 || found[0].Code != TooLarge || strings.Contains(found[0].Hint, "Dynamic") {
+		t.Errorf("many parameter servers: %v", found)
+	}
+	n := sort.Search(19000, func(n int) bool { return len(TFJob().Lower(tf("Worker:1", fmt.Sprintf("PS:%d", n)), dynamic)) > 0 }) - 1
+	job := tf("Worker:1", fmt.Sprintf("PS:%d", n))
+	TFJob().Lower(job, dynamic)
+	v := tfEnvironment(job)(job.Role("Worker"), 0)[0]
+	if real := len(v.Name) + 1 + len(v.Value); real > tfConfigLimit || real < tfConfigLimit-150 {
+		t.Errorf("%d parameter servers make %d bytes of at most %d", n, real, tfConfigLimit)
 	}
 }
 

@@ -2,6 +2,7 @@ package crdtest
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,6 +26,9 @@ const (
 	installed = "../../deploy/crd/tfjobs.yaml"
 	former    = "../../test/fixtures/tfjobs-v1.9.4-shape.yaml"
 	open      = "../../test/fixtures/tfjobs-open.yaml"
+
+	installedPyTorch = "../../deploy/crd/pytorchjobs.yaml"
+	formerPyTorch    = "../../test/fixtures/pytorchjobs-v1.9.4-shape.yaml"
 )
 
 // read returns a CRD as the API server holds it, with its own defaults.
@@ -160,10 +164,64 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// The same for the fields that only a PyTorchJob has.
+func TestPyTorchRefused(t *testing.T) {
+	const roles = `pytorchReplicaSpecs: {Worker: {template: {spec: {containers: [{name: pytorch, image: i}]}}}}`
+	tests := []struct{ name, spec, installed, former string }{
+		{name: "minimal", spec: `{` + roles + `}`},
+		{name: "elastic", spec: `{nprocPerNode: auto, elasticPolicy: {minReplicas: 1, maxReplicas: 3, rdzvBackend: c10d, rdzvConf: [{key: a, value: b}], standalone: true}, ` + roles + `}`},
+		{name: "metrics", spec: `{elasticPolicy: {metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}}]}, ` + roles + `}`},
+		{name: "no roles", spec: `{elasticPolicy: {}}`, installed: "spec.pytorchReplicaSpecs: Required", former: "spec.pytorchReplicaSpecs: Required"},
+		{name: "processes as a number", spec: `{nprocPerNode: 2, ` + roles + `}`, installed: "nprocPerNode in body must be of type string", former: "nprocPerNode in body must be of type string"},
+		{name: "port", spec: `{elasticPolicy: {rdzvPort: 0}, ` + roles + `}`, installed: "greater than or equal to 1"},
+		{name: "negative", spec: `{elasticPolicy: {minReplicas: -1}, ` + roles + `}`, installed: "greater than or equal to 0"},
+		{name: "metrics of nothing", spec: `{elasticPolicy: {metrics: [{}]}, ` + roles + `}`, installed: "type: Required", former: "type: Required"},
+		{name: "bounds that cannot be met", spec: `{elasticPolicy: {minReplicas: 3, maxReplicas: 2}, ` + roles + `}`},
+		{name: "two masters", spec: `{pytorchReplicaSpecs: {Master: {replicas: 2, template: {spec: {containers: [{name: pytorch, image: i}]}}}}}`},
+	}
+	servers := map[string]server{installedPyTorch: newServer(t, installedPyTorch), formerPyTorch: newServer(t, formerPyTorch)}
+	for _, test := range tests {
+		for path, want := range map[string]string{installedPyTorch: test.installed, formerPyTorch: test.former} {
+			found := servers[path].refuse(object(t, test.spec), nil)
+			if (want == "") != (found == "") || !strings.Contains(found, want) {
+				t.Errorf("%s, %s: found %q, wanted %q", test.name, filepath.Base(path), found, want)
+			}
+		}
+	}
+}
+
+// All annotations of an object together may have 262144 bytes, and kubectl apply keeps the whole object in one. Some
+// room stays for those of others.
+func TestAppliesPlainly(t *testing.T) {
+	const most = 262144 - 32<<10
+	paths, err := filepath.Glob(filepath.Dir(installed) + "/*.yaml")
+	if err != nil || len(paths) < 2 {
+		t.Fatalf("%v, %v", paths, err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		object := map[string]any{}
+		if err := yaml.Unmarshal(text, &object); err != nil {
+			t.Fatal(err)
+		}
+		applied, err := json.Marshal(object) // which escapes <, > and &, as kubectl does
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %d bytes", filepath.Base(path), len(applied))
+		if len(applied) > most {
+			t.Errorf("%s: kubectl apply would keep %d bytes in an annotation, more than %d", filepath.Base(path), len(applied), most)
+		}
+	}
+}
+
 // What may not change once it is set. It may be set late, and taken away.
 func TestImmutable(t *testing.T) {
-	const queue = `{runPolicy: {schedulingPolicy: {queue: %}}, tfReplicaSpecs: {}}`
-	const manager = `{runPolicy: {managedBy: %}, tfReplicaSpecs: {}}`
+	const queue = `{runPolicy: {schedulingPolicy: {queue: %}}, tfReplicaSpecs: {}, pytorchReplicaSpecs: {}}`
+	const manager = `{runPolicy: {managedBy: %}, tfReplicaSpecs: {}, pytorchReplicaSpecs: {}}`
 	const ours, kueue, none = "kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue", "null"
 	tests := []struct {
 		spec, from, to    string
@@ -176,10 +234,11 @@ func TestImmutable(t *testing.T) {
 		{spec: manager, from: ours, to: kueue, installed: "managedBy is immutable"},
 		{spec: manager, from: none, to: kueue},
 	}
-	for path, s := range map[string]server{installed: newServer(t, installed), former: newServer(t, former)} {
+	for _, path := range []string{installed, former, installedPyTorch, formerPyTorch} {
+		s := newServer(t, path)
 		for _, test := range tests {
 			want := test.installed
-			if path == former {
+			if path == former || path == formerPyTorch {
 				want = test.former
 			}
 			old := object(t, strings.ReplaceAll(test.spec, "%", test.from))

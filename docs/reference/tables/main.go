@@ -1,5 +1,5 @@
 // Tables writes the reference pages in docs/reference from what the program itself says: its metrics, flags, kinds,
-// codes and reasons. Nobody edits these pages.
+// codes and reasons, and its answers to wrong values. Nobody edits these pages.
 //
 //	go run ./docs/reference/tables          writes them
 //	go run ./docs/reference/tables -check   lists those that are not as they would be written, and exits with 1
@@ -25,6 +25,7 @@ type page struct {
 func pages() []page {
 	return []page{
 		{"codes.md", codes}, {"events.md", events}, {"flags.md", flags}, {"kinds.md", kinds}, {"metrics.md", metrics},
+		{"validation.md", validation},
 	}
 }
 
@@ -32,16 +33,16 @@ func main() {
 	folder := flag.String("o", filepath.Join("docs", "reference"), "where the pages are")
 	check := flag.Bool("check", false, "write nothing; fail if a page is not as it would be written")
 	flag.Parse()
-	if err := run(*folder, *check); err != nil {
+	if err := run(pages(), *folder, *check); err != nil {
 		fmt.Fprintln(os.Stderr, "tables:", err)
 		os.Exit(1)
 	}
 }
 
-// run makes every page and writes those that differ, or lists them.
-func run(folder string, check bool) error {
+// run makes the pages and writes those that differ, or lists them.
+func run(pages []page, folder string, check bool) error {
 	var stale []string
-	for _, p := range pages() {
+	for _, p := range pages {
 		text, err := p.text()
 		if err != nil {
 			return fmt.Errorf("make %s: %w", p.name, err)

@@ -17,20 +17,22 @@ const root = "../../.."
 
 func TestWriteThenCheck(t *testing.T) {
 	folder := t.TempDir()
-	if err := run(folder, true); err == nil || !strings.Contains(err.Error(), "metrics.md") || !strings.Contains(err.Error(), "make generate") {
+	// All pages but the one that takes a second or more to make.
+	all := slices.DeleteFunc(pages(), func(p page) bool { return p.name == "validation.md" })
+	if err := run(all, folder, true); err == nil || !strings.Contains(err.Error(), "metrics.md") || !strings.Contains(err.Error(), "make generate") {
 		t.Fatalf("a check of an empty folder says %v; it must name the pages and the command", err)
 	}
-	if err := run(folder, false); err != nil {
+	if err := run(all, folder, false); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(folder, true); err != nil {
+	if err := run(all, folder, true); err != nil {
 		t.Fatalf("a check of what was just written says %v", err)
 	}
 	stale := filepath.Join(folder, "kinds.md")
 	if err := os.WriteFile(stale, []byte("edited"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	err := run(folder, true)
+	err := run(all, folder, true)
 	if err == nil || !strings.Contains(err.Error(), stale) || strings.Contains(err.Error(), "flags.md") {
 		t.Fatalf("one page was edited, the check says %v", err)
 	}

@@ -3,8 +3,10 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"strings"
 
+	"stoic/examples"
 	"stoic/schema"
 )
 
@@ -15,14 +17,20 @@ func codes() (string, error) {
 		if c.Meaning() == "" || c.Remedy() == "" {
 			return "", fmt.Errorf("code %s says nothing of itself", c)
 		}
-		rows = append(rows, []string{code(string(c)), c.Meaning(), c.Remedy()})
+		shown, err := examples.MistakeOf(string(c))
+		if err != nil {
+			return "", err
+		}
+		rows = append(rows, []string{code(string(c)), c.Meaning(), c.Remedy(), c.Severity(),
+			"[" + strings.TrimSuffix(path.Base(shown.File), ".yaml") + "](../../examples/" + shown.File + ")"})
 	}
 	return `# Codes of problems
 
 Every problem of an object has a code. It is printed by ` + "`stoic validate`" + ` and is the label ` + "`reason`" + ` of
 ` + "`training_operator_jobs_rejected_total`" + `. The list is closed: codes are added, never renamed.
+` + "`stoic explain CODE`" + ` prints the same, with the example and what is said of it.
 
-` + table([]string{"code", "what it means", "what to do"}, rows), nil
+` + table([]string{"code", "what it means", "what to do", "how bad it is", "example"}, rows), nil
 }
 
 // kinds lists what is served.

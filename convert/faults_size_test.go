@@ -1,0 +1,96 @@
+package convert
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"stoic/schema"
+)
+
+// many makes a list or a map's worth of values.
+func many(n int, one func(i int) any) []any {
+	all := make([]any, n)
+	for i := range all {
+		all[i] = one(i)
+	}
+	return all
+}
+
+// TestFaultSizes: objects as large as an API server stores, and larger, are judged like any other.
+func TestFaultSizes(t *testing.T) {
+	variable := func(i int) any { return map[string]any{"name": fmt.Sprint("A", i), "value": named(200)} }
+	mount := func(i int) any { return map[string]any{"name": fmt.Sprint("v", i), "mountPath": fmt.Sprint("/", i)} }
+	many2 := func(n int, prefix string) map[string]any {
+		all := map[string]any{}
+		for i := range n {
+			all[fmt.Sprint(prefix, i)] = "x"
+		}
+		return all
+	}
+	mistakes := make([]string, toldLimit)
+	for i := range mistakes {
+		mistakes[i] = fmt.Sprintf("%s %s.args[%d]", schema.TypeMismatch, inContainer, i)
+	}
+	first := reject(schema.InvalidValue, "spec") + "\n" + strings.Join(mistakes, "\n")
+	for _, f := range []fault{
+		{"5,000 variables", change{inContainer + ".env": many(5000, variable)}, run},
+		{"5,000 containers", change{inPod + ".containers": append([]any{sane("tensorflow")}, many(5000, func(i int) any { return sane(fmt.Sprint("a", i)) })...)}, run},
+		{"5,000 volumes, all mounted", change{inPod + ".volumes": many(5000, func(i int) any { return map[string]any{"name": fmt.Sprint("v", i)} }),
+			inContainer + ".volumeMounts": many(5000, mount)}, run},
+		{"a mount of none of 5,000 volumes", change{inPod + ".volumes": many(5000, func(i int) any { return map[string]any{"name": fmt.Sprint("v", i)} }),
+			inContainer + ".volumeMounts": []any{map[string]any{"name": "w77777", "mountPath": "/a"}}}, reject(schema.InvalidValue, inContainer+".volumeMounts[0].name")},
+		{"50,000 labels", change{inTemplate + ".metadata.labels": many2(50000, "l")}, run},
+		{"200,000 fields that nobody knows, below one", change{inPod + ".future": many2(200000, "f")}, warn(schema.UnknownField, inPod+".future")},
+		{"a template of 1.4 MiB", change{inContainer + ".args": []any{named(1400 << 10)}}, run},
+		{"an image of 1 MiB", change{inContainer + ".image": named(1 << 20)}, run},
+		{"a status of 1 MiB", change{"status": map[string]any{"conditions": many(20000, func(int) any { return map[string]any{"type": named(20), "status": "True"} })}}, run},
+		{"100,000 mistakes", change{inContainer + ".args": many(100000, func(i int) any { return int64(i) })}, first},
+		{"20,000 replicas that need no long variable", change{inWorker + ".replicas": int64(20000), "spec.enableDynamicWorker": true}, run},
+		{"20,000 replicas", change{inWorker + ".replicas": int64(20000)}, reject(schema.TooLarge, inRoles)},
+		{"one replica more", change{inWorker + ".replicas": int64(20001)}, reject(schema.OutOfRange, inWorker+".replicas")},
+		{"replicas beyond all measure", change{inWorker + ".replicas": int64(math.MaxInt64)}, reject(schema.OutOfRange, inWorker+".replicas")},
+	} {
+		t.Run(f.name, func(t *testing.T) { cheap(t, f) })
+	}
+}
+
+// cheap holds one fault, and one conversion to bounds on time and memory.
+func cheap(t *testing.T, f fault) {
+	raw := sound(t)
+	apply(t, raw, f.put)
+	hold(t, []fault{f})
+	var before, after runtime.MemStats
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	runtime.ReadMemStats(&before)
+	start := busy(t)
+	answer(t, raw)
+	took := busy(t) - start
+	runtime.ReadMemStats(&after)
+	if took > 5*time.Second {
+		t.Errorf("took %v", took)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 64<<20 {
+		t.Errorf("allocated %d MiB", used>>20)
+	}
+	t.Logf("%v, %d KiB", took, (after.TotalAlloc-before.TotalAlloc)>>10)
+}
+
+// TestFaultEnvironment: a variable that Linux would not pass to a process is told, in both of its forms, and one that
+// just fits is not.
+func TestFaultEnvironment(t *testing.T) {
+	large := func(ps int64, dynamic bool) change {
+		return change{inRoles + ".PS": role(), inRoles + ".PS.replicas": ps, "spec.enableDynamicWorker": dynamic}
+	}
+	tooLarge := reject(schema.TooLarge, inRoles)
+	hold(t, []fault{
+		{"dense, fits", large(4000, false), run},
+		{"dense, does not fit", large(5000, false), tooLarge},
+		{"sparse, fits", large(4000, true), run},
+		{"sparse, does not fit: a worker sees all parameter servers", large(5000, true), tooLarge},
+	})
+}

@@ -1,0 +1,165 @@
+package convert
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"stoic/schema"
+)
+
+// How Kubernetes lets names be spelled. The library is the authority and has the last word; it uses a regular
+// expression for each, which costs more than all the rest of a conversion, so names of the common forms are known
+// before it is asked, and names that are far too long are not given to it.
+//
+//	                length  characters                          first, last
+//	dnsLabel        63      a-z 0-9 -                           a-z 0-9
+//	serviceName     63      a-z 0-9 -                           a-z; a-z 0-9
+//	dnsSubdomain    253     labels, with dots between
+//	portName        15      a-z 0-9 -, one a-z, no -- in it     a-z 0-9
+//	labelValue      63      a-z A-Z 0-9 - _ .                   a-z A-Z 0-9; may be empty
+//	qualifiedName           a labelValue, not empty, or a dnsSubdomain, a slash and such a value
+
+func dnsLabel(s string) bool {
+	return spelled(s, 63, lower|digit, lower|digit|dash) || legal(s, validation.IsDNS1123Label)
+}
+
+func serviceName(s string) bool {
+	return spelled(s, 63, lower|digit, lower|digit|dash) && classOf(s[0]) == lower || legal(s, validation.IsDNS1035Label)
+}
+
+func dnsSubdomain(s string) bool {
+	return len(s) <= 253 && dnsLabels(s) || legal(s, validation.IsDNS1123Subdomain)
+}
+
+func portName(s string) bool {
+	return spelled(s, 15, lower, lower|digit) || legal(s, validation.IsValidPortName)
+}
+
+func labelValue(s string) bool {
+	return s == "" || commonName(s) || legal(s, validation.IsValidLabelValue)
+}
+
+func qualifiedName(s string) bool {
+	domain, name, found := strings.Cut(s, "/")
+	common := !found && commonName(s) || found && len(domain) <= 253 && dnsLabels(domain) && commonName(name)
+	return common || legal(s, validation.IsQualifiedName)
+}
+
+// legal asks the library.
+func legal(s string, faults func(string) []string) bool {
+	const longest = 253 + len("/") + 63 // that any name may be
+	return len(s) <= longest && len(faults(s)) == 0
+}
+
+// commonName is the common form of a label's value, and of the last part of its key.
+func commonName(s string) bool {
+	return spelled(s, 63, lower|upper|digit, lower|upper|digit|dash|underscore|dot)
+}
+
+// dnsLabels says whether s is one or more of dnsLabel with dots between them.
+func dnsLabels(s string) bool {
+	for {
+		first, rest, more := strings.Cut(s, ".")
+		if !spelled(first, 63, lower|digit, lower|digit|dash) {
+			return false
+		}
+		if !more {
+			return true
+		}
+		s = rest
+	}
+}
+
+// class is a set of characters.
+type class uint8
+
+const (
+	lower class = 1 << iota
+	upper
+	digit
+	dash
+	underscore
+	dot
+)
+
+func classOf(c byte) class {
+	switch {
+	case c >= 'a' && c <= 'z':
+		return lower
+	case c >= '0' && c <= '9':
+		return digit
+	case c >= 'A' && c <= 'Z':
+		return upper
+	case c == '-':
+		return dash
+	case c == '_':
+		return underscore
+	case c == '.':
+		return dot
+	}
+	return 0
+}
+
+// spelled: one to most characters, the first and the last among ends, all among any.
+func spelled(s string, most int, ends, any class) bool {
+	if s == "" || len(s) > most || classOf(s[0])&ends == 0 || classOf(s[len(s)-1])&ends == 0 {
+		return false
+	}
+	for i := range len(s) {
+		if classOf(s[i])&any == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// spelling is how the text of a field must be written.
+type spelling struct {
+	code  schema.Code
+	want  string
+	legal func(string) bool
+	mend  func(string) string // makes a hint; may be nil
+}
+
+var (
+	labelForm      = spelling{schema.InvalidName, wantLabel, dnsLabel, mendName}
+	subdomainForm  = spelling{schema.InvalidName, wantSubdomain, dnsSubdomain, mendName}
+	portForm       = spelling{schema.InvalidName, "be a port's number, or its " + wantPort, portName, unquotedPort}
+	dataKeyForm    = spelling{schema.InvalidName, `be letters, digits, "-", "_" and "."`, dataKey, nil}
+	labelKeyForm   = spelling{schema.InvalidName, wantLabelKey, qualifiedName, nil}
+	finalizerForm  = spelling{schema.InvalidName, `have a domain and "/" in front`, finalizer, nil}
+	absoluteForm   = spelling{schema.InvalidValue, `start with "/"`, func(path string) bool { return strings.HasPrefix(path, "/") }, nil}
+	descendingForm = spelling{schema.InvalidValue, `not start with "/", nor lead up by ".."`, descending, nil}
+)
+
+const (
+	wantLabel     = `be lower-case letters, digits and "-", at most 63, and start and end with a letter or digit`
+	wantSubdomain = `be lower-case letters, digits, "-" and ".", and start and end with a letter or digit`
+	wantPort      = `name of at most 15 lower-case letters, digits and single "-", at least one of them a letter`
+	wantLabelKey  = `be named with at most 63 letters, digits, "-", "_" and ".", with or without a domain and "/" in front`
+)
+
+// unquotedPort: "8080" is no name of a port.
+func unquotedPort(name string) string {
+	if spelled(name, 5, digit, digit) {
+		return "remove the quotes"
+	}
+	return ""
+}
+
+// dataKey is a key in a config map or secret.
+func dataKey(key string) bool {
+	return spelled(key, 63, lower|upper|digit, lower|upper|digit|dash|underscore|dot) || legal(key, validation.IsConfigMapKey)
+}
+
+// finalizer: one with a domain, or one that Kubernetes has had before they needed one.
+func finalizer(name string) bool {
+	return strings.Contains(name, "/") && qualifiedName(name) || slices.Contains([]string{"orphan", "foregroundDeletion", "kubernetes"}, name)
+}
+
+// descending: a relative path that does not lead out of where it begins.
+func descending(path string) bool {
+	return !strings.HasPrefix(path, "/") && !slices.Contains(strings.Split(path, "/"), "..")
+}

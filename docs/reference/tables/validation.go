@@ -1,0 +1,259 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"stoic/schema"
+)
+
+var anyIndex = regexp.MustCompile(`\[\d+\]`)
+
+// validation tells what a wrong value gets, for each field that a job may have. It asks the converter.
+func validation() (string, error) {
+	s, err := surveyOf(schema.TFJob(), reflect.TypeFor[schema.TFJobObject]())
+	if err != nil {
+		return "", err
+	}
+	other, err := surveyOf(schema.PyTorchJob(), reflect.TypeFor[schema.PyTorchJobObject]())
+	if err != nil {
+		return "", err
+	}
+	return s.page(other), nil
+}
+
+// page tells all of one kind, and of the other what the first has not.
+func (s *survey) page(other *survey) string {
+	usual := s.usual()
+	codes := map[schema.Code]bool{}
+	for _, t := range append(s.all(), other.all()...) {
+		codes[t.Code] = true
+	}
+	mistakes := together(s.kind, append(mistakes(), mistakesOfTFJob()...), codes)
+	others := together(other.kind, mistakesOfPyTorchJob(), codes)
+	var b strings.Builder
+	b.WriteString(introduction)
+	b.WriteString("## What each type gets\n\n" + table([]string{"type", "a wrong value gets"}, usual.rows()))
+	b.WriteString("\n## More than one field\n\nWhat the author reads, each of these being the only mistake in a job.\n\n" +
+		table([]string{"mistake in a `" + s.kind.Name + "`", "gets"}, mistakes) + "\n" +
+		table([]string{"mistake in a `" + other.kind.Name + "`", "gets"}, others))
+	b.WriteString("\n## Codes that are not on this page\n\n" + table([]string{"code", "why"}, unseen(codes)))
+	own := other.without(s)
+	b.WriteString("\n## Types\n\n" + contents(s.sections) + "\n\nOf a `" + other.kind.Name + "` alone: " + contents(own) + "\n")
+	for _, section := range append(slices.Clone(s.sections), own...) {
+		b.WriteString("\n" + section.text(usual))
+	}
+	return b.String()
+}
+
+// without are the sections about types that the other survey has not met.
+func (s *survey) without(other *survey) []*section {
+	return slices.DeleteFunc(slices.Clone(s.sections), func(section *section) bool {
+		return other.count[section.plainName()] > 0
+	})
+}
+
+const introduction = `# What a wrong value gets
+
+For each field of a ` + "`TFJob`" + `, of a ` + "`PyTorchJob`" + ` and of the pod templates in them. This page is not written by anyone: each line is what
+the operator answers when the value is put into a right job. ` + "`stoic validate`" + ` answers the same.
+
+* A **problem** has a [code](codes.md) and rejects the job: no pods are made, and its author is told in conditions and
+  events. A **warning** is told in an event, and the job runs.
+* **Where nothing is said of a value, the operator does not mind it.** The rules of Kubernetes about pods are many and
+  differ between its versions, so that only the common mistakes are found beforehand. For what is left, a
+  ` + "`successThreshold`" + ` of 2 in a liveness probe for instance, the API server refuses the pod when it is created, and its answer
+  reaches the author in the event ` + "`" + schema.ReasonCreatePodFailed + "`" + `.
+* A field may be left out, or be ` + "`null`" + `, which is the same, unless its line says otherwise.
+* With the CRD installed, the API server itself refuses some of these values, in its own words, when the job is applied.
+* "item" is one of a list, "entry" one of a map; "at" names the place of a problem that is told elsewhere. After a
+  colon stand some of the values that were tried. ` + "`*`" + ` is any replica type, whose ` + "`template`" + ` also begins paths.
+* What both kinds have, ` + "`runPolicy`" + `, replica types and their templates, is told of a ` + "`TFJob`" + ` and holds for a
+  ` + "`PyTorchJob`" + ` with [its names](kinds.md) in it; its ` + "`Master`" + ` has one replica.
+* Of a type with two columns only, nothing but [what each type gets](#what-each-type-gets) is checked.
+
+`
+
+// elsewhere says of the codes that the converter never gives why it does not.
+func elsewhere() map[schema.Code]string {
+	return map[schema.Code]string{
+		schema.Immutable: "it needs two versions of a job, and the operator judges one; the rules in the CRD keep `managedBy` and `queue` from being changed",
+	}
+}
+
+func unseen(seen map[schema.Code]bool) (rows [][]string) {
+	for _, c := range schema.Codes() {
+		if !seen[c] {
+			rows = append(rows, []string{code(string(c)), elsewhere()[c]})
+		}
+	}
+	return rows
+}
+
+// all that was told in the survey.
+func (s *survey) all() (all []told) {
+	for _, section := range s.sections {
+		all = append(all, section.strange...)
+		for _, r := range section.rows {
+			all = append(all, r.told...)
+		}
+	}
+	return all
+}
+
+// legend is what nearly every field of a form tells; it is not repeated in their rows.
+type legend struct {
+	forms   []string // in alphabetical order
+	told    map[string][]told
+	strange []told
+}
+
+// few: what so few fields have in common stands in their rows.
+const few = 2
+
+func (s *survey) usual() legend {
+	rows := map[string][]row{}
+	for _, section := range s.sections {
+		for _, r := range section.rows {
+			if slices.ContainsFunc(r.told, told.rejects) {
+				rows[r.form.String()] = append(rows[r.form.String()], r)
+			}
+		}
+	}
+	l := legend{told: map[string][]told{}, strange: s.sections[0].strange}
+	for form, rows := range rows {
+		if len(rows) <= few {
+			continue
+		}
+		l.forms = append(l.forms, form)
+		for _, t := range rows[0].told {
+			share := 0
+			for _, r := range rows {
+				if slices.ContainsFunc(r.told, t.same) {
+					share++
+				}
+			}
+			if share*10 > len(rows)*9 {
+				l.told[form] = append(l.told[form], t)
+			}
+		}
+	}
+	slices.Sort(l.forms)
+	return l
+}
+
+func (l legend) rows() (rows [][]string) {
+	for _, form := range l.forms {
+		rows = append(rows, []string{form, sentences(l.told[form])})
+	}
+	return append(rows, []string{"any object, if it has a field that its type has not", sentences(l.strange)})
+}
+
+func contents(sections []*section) string {
+	const inLine = 4
+	var lines []string
+	for some := range slices.Chunk(sections, inLine) {
+		links := make([]string, len(some))
+		for i, section := range some {
+			links[i] = section.anchor()
+		}
+		lines = append(lines, strings.Join(links, " · "))
+	}
+	return strings.Join(lines, " ·\n")
+}
+
+func (s *section) anchor() string {
+	return "[" + s.name + "](#" + strings.ReplaceAll(strings.ToLower(s.name), " ", "-") + ")"
+}
+
+func (s *section) text(usual legend) string {
+	heading := []string{"field", "type"}
+	if s.special(usual) {
+		heading = append(heading, "a wrong value gets, beside what its type does")
+	}
+	var rows [][]string
+	for _, r := range s.rows {
+		rows = append(rows, []string{code(r.name), r.kind(), r.special(usual)}[:len(heading)])
+	}
+	text := "### " + s.name + "\n\n" + s.where()
+	if len(s.strange) == 0 {
+		text += " Fields that it has not are not looked at."
+	}
+	return text + "\n\n" + table(heading, rows)
+}
+
+// special says whether more than their types is checked of the fields.
+func (s *section) special(usual legend) bool {
+	return slices.ContainsFunc(s.rows, func(r row) bool { return r.special(usual) != "" })
+}
+
+// where names the places in which the type is found, as far as they are few.
+func (s *section) where() string {
+	const most = 3
+	var places []string
+	for _, p := range s.places {
+		if p == "" {
+			return "The job itself."
+		}
+		if p = code(generic(p)); !slices.Contains(places, p) {
+			places = append(places, p)
+		}
+	}
+	text := strings.Join(places[:min(len(places), most)], ", ")
+	if more := len(places) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text + "."
+}
+
+// kind is the form of a field, with a link to what it is made of.
+func (r row) kind() string {
+	if r.link == nil {
+		return r.form.String()
+	}
+	switch r.form.word {
+	case wordList, wordMap:
+		return r.form.word + " of " + r.link.anchor()
+	}
+	return r.link.anchor()
+}
+
+// special is what is told of this field, but not of all of its form.
+func (r row) special(usual legend) string {
+	own := slices.DeleteFunc(slices.Clone(r.told), func(t told) bool {
+		return slices.ContainsFunc(usual.told[r.form.String()], t.same)
+	})
+	if r.note == "" {
+		for _, t := range usual.told[r.form.String()] {
+			if !slices.ContainsFunc(r.told, t.same) {
+				own = append(own, told{where: "never", code: t.code, text: t.text})
+			}
+		}
+		return sentences(own)
+	}
+	if len(own) > 0 {
+		return r.note + "; " + sentences(own)
+	}
+	return r.note
+}
+
+// sentences: where: `Code` must be so: some values.
+func sentences(all []told) string {
+	const most = 3
+	lines := make([]string, len(all))
+	for i, t := range all {
+		if t.where != "" {
+			lines[i] = t.where + ": "
+		}
+		lines[i] += strings.TrimSpace(t.code + " " + t.text)
+		if n := len(t.values); n > most {
+			lines[i] += ": " + strings.Join(t.values[:most], ", ") + ", ..."
+		} else if n > 0 {
+			lines[i] += ": " + strings.Join(t.values, ", ")
+		}
+	}
+	return strings.Join(lines, "<br>")
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"stoic/schema"
+)
+
+// parts of a right job, to be put wrong.
+type parts struct {
+	meta, spec, roles, worker, template, pod, container map[string]any
+}
+
+func (s *survey) parts() parts {
+	var p parts
+	p.meta, _ = s.whole["metadata"].(map[string]any)
+	p.spec, _ = s.whole["spec"].(map[string]any)
+	p.roles, _ = p.spec[s.kind.RolesField].(map[string]any)
+	p.worker, _ = p.roles["Worker"].(map[string]any)
+	p.template, _ = p.worker["template"].(map[string]any)
+	p.pod, _ = p.template["spec"].(map[string]any)
+	containers, _ := p.pod["containers"].([]any)
+	p.container, _ = containers[0].(map[string]any)
+	return p
+}
+
+// mistake is one that takes more than one field, or a certain word.
+type mistake struct {
+	words string
+	make  func(parts)
+}
+
+func mistakes() []mistake {
+	resources := func(limits, requests map[string]any) func(parts) {
+		return func(p parts) { p.container["resources"] = map[string]any{"limits": limits, "requests": requests} }
+	}
+	variable := map[string]any{"name": "A", "value": "1", "valueFrom": map[string]any{"fieldRef": map[string]any{"fieldPath": "status.podIP"}}}
+	return []mistake{
+		{"`Worker` and `worker`", func(p parts) { p.roles["worker"] = p.worker }},
+		{"`Wroker`", func(p parts) { p.roles["Wroker"] = p.worker }},
+		{"a job's name of 60 letters", func(p parts) { p.meta["name"] = strings.Repeat("a", 60) }},
+		{"a second container and an init container, both named `a`", func(p parts) {
+			a := map[string]any{"name": "a", "image": "x"}
+			p.pod["containers"], p.pod["initContainers"] = []any{p.container, a}, []any{a}
+		}},
+		{"one container, named `Tensorflow`", func(p parts) { p.container["name"] = "Tensorflow" }},
+		{"a variable with `value` and `valueFrom`", func(p parts) { p.container["env"] = []any{variable} }},
+		{"`limits: {cpu: 1}`, `requests: {cpu: 2}`", resources(map[string]any{"cpu": int64(1)}, map[string]any{"cpu": int64(2)})},
+		{"`requests: {nvidia.com/gpu: 1}`", resources(nil, map[string]any{"nvidia.com/gpu": int64(1)})},
+		{"`limits: {nvidia.com/gpu: 2}`, `requests: {nvidia.com/gpu: 1}`",
+			resources(map[string]any{"nvidia.com/gpu": int64(2)}, map[string]any{"nvidia.com/gpu": int64(1)})},
+		{"`limits: {gpu: 1}`", resources(map[string]any{"gpu": int64(1)}, nil)},
+		{"a volume with `emptyDir` and `hostPath`", func(p parts) {
+			p.pod["volumes"] = []any{map[string]any{"name": "v", "emptyDir": map[string]any{}, "hostPath": map[string]any{"path": "/x"}}}
+		}},
+		{"`cleanPodPolicy` in `spec`", func(p parts) { p.spec["cleanPodPolicy"] = "All" }},
+		{"`containers` in `template`", func(p parts) { p.template["containers"] = p.pod["containers"]; delete(p.template, "spec") }},
+		{"`imagePullPolcy`", func(p parts) { p.container["imagePullPolcy"] = "Always" }},
+		{"an unknown field of a pod, with 100 levels", func(p parts) {
+			var deep any = "x"
+			for range 100 {
+				deep = map[string]any{"a": deep}
+			}
+			p.pod["unheardOf"] = deep
+		}},
+	}
+}
+
+func mistakesOfTFJob() []mistake {
+	return []mistake{
+		{"`Chief` and `Master`", func(p parts) { p.roles["Chief"], p.roles["Master"] = p.worker, p.worker }},
+		{"`replicas: 20000`", func(p parts) { p.worker["replicas"] = int64(20000) }},
+		{"`PS` and `Worker`, each with `replicas: 12000`", func(p parts) {
+			p.worker["replicas"] = int64(12000)
+			p.roles["PS"] = p.worker
+			p.spec["enableDynamicWorker"] = true
+		}},
+		{"`pytorchReplicaSpecs`", func(p parts) { p.spec["pytorchReplicaSpecs"] = p.roles }},
+	}
+}
+
+func mistakesOfPyTorchJob() []mistake {
+	master := func(p parts, replicas int) {
+		p.roles["Master"] = map[string]any{"replicas": int64(replicas), "template": p.template}
+	}
+	elastic := func(policy map[string]any) func(parts) {
+		return func(p parts) { p.spec["elasticPolicy"] = policy }
+	}
+	return []mistake{
+		{"`Master` with `replicas: 2`", func(p parts) { master(p, 2) }},
+		{"`Master` with `replicas: 0`", func(p parts) { master(p, 0) }},
+		{"`Chief`", func(p parts) { p.roles["Chief"] = p.worker }},
+		{"`elasticPolicy` and no `Worker`", func(p parts) {
+			master(p, 1)
+			delete(p.roles, "Worker")
+			elastic(map[string]any{})(p)
+		}},
+		{"`minReplicas: 3`, `maxReplicas: 2`", elastic(map[string]any{"minReplicas": int64(3), "maxReplicas": int64(2)})},
+		{"`nProcPerNode: 2`", elastic(map[string]any{"nProcPerNode": int64(2)})},
+		{"`nProcPerNode: 2` and `nprocPerNode: auto`", func(p parts) {
+			p.spec["nprocPerNode"] = "auto"
+			elastic(map[string]any{"nProcPerNode": int64(2)})(p)
+		}},
+		{"`nprocPerNode: 2`", func(p parts) { p.spec["nprocPerNode"] = int64(2) }},
+		{"a `rdzvId` of 131,072 letters", elastic(map[string]any{"rdzvId": strings.Repeat("a", 131072)})},
+		{"a pod of 10,000 containers", func(p parts) {
+			containers := []any{p.container}
+			for i := range 9999 {
+				containers = append(containers, map[string]any{"name": fmt.Sprint("c", i), "image": "x"})
+			}
+			p.pod["containers"] = containers
+		}},
+		{"`tfReplicaSpecs`", func(p parts) { p.spec["tfReplicaSpecs"] = p.roles }},
+	}
+}
+
+// together tries mistakes that take more than a wrong value of one field, and notes the codes that they get.
+func together(kind *schema.Kind, mistakes []mistake, codes map[schema.Code]bool) (rows [][]string) {
+	for _, m := range mistakes {
+		s := newSurvey(kind)
+		m.make(s.parts())
+		var told []string
+		for _, p := range s.ask() {
+			codes[p.Code] = true
+			told = append(told, p.code()+" "+schema.Cut(p.String(), 300))
+		}
+		rows = append(rows, []string{m.words, strings.Join(told, "<br>")})
+	}
+	return rows
+}
