@@ -18,8 +18,7 @@ func begin(d *draft) bool {
 	if d.status.StartTime == nil {
 		d.status.StartTime = d.now.DeepCopy()
 	}
-	// An edited status may hold an end without a verdict, or Running and Restarting at once.
-	d.status.CompletionTime = nil
+	// An edited status may hold Running and Restarting at once.
 	if d.status.Is(schema.Running) {
 		d.drop(schema.Restarting)
 	}

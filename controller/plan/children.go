@@ -11,7 +11,8 @@ import (
 	"stoic/schema"
 )
 
-// goOn: there is no verdict. Failed pods are replaced, strays deleted, what is missing created.
+// goOn: there is no verdict. Failed pods are replaced, strays deleted, extra objects brought up to date, and what is
+// missing is created.
 func goOn(d *draft) bool {
 	d.tally()
 	if !d.restart() && d.active() {
@@ -19,7 +20,11 @@ func goOn(d *draft) bool {
 		d.set(schema.Running, metav1.ConditionTrue, d.Head.Kind.Reason(schema.ReasonRunning), d.subject()+" is running.")
 	}
 	d.deleteStrays()
-	d.createMissing()
+	extras := d.Job.ExtraObjects()
+	d.keep(extras)
+	if d.open(extras) {
+		d.createMissing()
+	}
 	if deadline := d.Job.Policy.Deadline; deadline.Set {
 		d.recheck(d.until(*d.status.StartTime, deadline))
 	}
@@ -91,7 +96,7 @@ func (d *draft) strayIndex(name string) (index int, is bool) {
 // Known limit: a pod that was done and then vanished is created again, as nothing on record says that it was
 // done.
 func (d *draft) createMissing() {
-	shop := newWorkshop(d.Job, d.Domain)
+	shop := newWorkshop(d.Job)
 	bytes := 0
 	for i := range d.replicas {
 		r := &d.replicas[i]
@@ -105,7 +110,7 @@ func (d *draft) createMissing() {
 			if d.full(len(d.plan.Create), bytes) {
 				return
 			}
-			pod := shop.pod(r)
+			pod := shop.pod(r, d.ledger.Failed[r.inLedger()].Row)
 			bytes += len(pod.Body)
 			d.plan.Create = append(d.plan.Create, pod)
 		}

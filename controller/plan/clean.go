@@ -20,6 +20,7 @@ func (d *draft) clean() {
 	case schema.CleanRunning:
 		d.clear(func(p *schema.Pod) bool { return p.Phase == corev1.PodSucceeded || p.Phase == corev1.PodFailed })
 	}
+	d.noteVerdict()
 }
 
 // clear deletes all pods but those to keep, and all services but theirs.

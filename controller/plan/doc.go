@@ -4,16 +4,20 @@
 // random number, goroutine; the order of a Go map never shows. Time is an observation; a wish to look
 // again is Plan.Recheck.
 //
-//	head, job | rejection, pods, services, now  --Make-->  status, events, deletions, creations, recheck
+//	head, job | rejection, pods, services, extras, now  --Make-->  status, events, deletions, updates, creations, recheck
 //
 // The decisions are an ordered list of small named rules; the first to speak decides. Start at rules.
 //
 //	make        the rules, in order            begin, suspend, limit, lead,    one rule or two each
 //	draft       what the rules read and write  failure, finish, refuse
+//	ledger      what is on record of restarts
 //	conditions  the algebra of conditions      clean       what a finished job leaves behind
 //	tally       counts of replicas             children    strays and missing replicas
 //	compare     what is worth a write          workshop    what a pod and a service look like
+//	calm        what can wait for it
 //	tell        events                         template    splicing raw JSON
+//	extra       objects beside those           gang        pods that are placed together
+//	differ      what of them is worth a write
 //
 // Stories of whole jobs, pass by pass, are in testdata; go test -update writes the plans again.
 package plan

@@ -20,6 +20,7 @@ type draft struct {
 	replicas []replica // that the job asks for, in order of role and index; none if it is rejected
 
 	status schema.Status // as it shall be
+	ledger schema.Ledger // as it shall be
 	plan   Plan
 	silent bool   // write nothing at all
 	tail   string // of the sentence that says that a refused spec was accepted
@@ -46,7 +47,11 @@ func newDraft(o Observed) *draft {
 	d.Services = slices.SortedFunc(slices.Values(o.Services), func(a, b schema.Service) int {
 		return cmp.Or(byName(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 	})
+	d.Extras = slices.SortedFunc(slices.Values(o.Extras), func(a, b schema.StoredExtra) int {
+		return cmp.Or(cmp.Compare(a.Resource.APIVersion(), b.Resource.APIVersion()), byName(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+	})
 	d.status = tidy(o.Head.Status, d.now)
+	d.ledger = o.Head.Ledger
 	if o.Job != nil {
 		d.replicas = places(o.Job, d.Pods, d.Services)
 	}
@@ -115,12 +120,16 @@ func (d *draft) finish() Plan {
 	}
 	d.status.ObservedGeneration = d.Head.Meta.Generation
 	if d.Head.Status.Unclean || !same(&d.Head.Status, &d.status, d.KeepsGeneration) {
-		status := d.status
-		d.plan.Status = &status
+		if wait := d.calm(); wait > 0 {
+			d.recheck(wait)
+		} else {
+			status := d.status
+			d.plan.Status = &status
+		}
 	}
 	if d.plan.Status == nil {
 		// What is on record was counted when it was recorded.
-		d.plan.Count = slices.DeleteFunc(d.plan.Count, func(c Count) bool { return c.Counter != CountDeleted })
+		d.plan.Count = slices.DeleteFunc(d.plan.Count, func(c Count) bool { return c.Counter != CountDeleted && c.Counter != CountRestarted })
 	}
 	d.tell()
 	return d.plan

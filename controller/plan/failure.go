@@ -67,23 +67,34 @@ func failed(d *draft) bool {
 	return true
 }
 
-// restartPause is how long a replica's pod stands at least before it is replaced: a replica that fails at once asks
-// for a pod six times a minute and not as fast as the cluster can. It needs no memory: the pod knows how old it is.
-const restartPause = 10 * time.Second
+const (
+	// A replica's pod stands at least for firstPause before it is replaced, and for twice as long with each one that
+	// failed before it, up to lastPause: a replica that always fails at once asks for a pod twelve times an hour and
+	// not as fast as the cluster can. It needs no memory: the pod knows how old it is and how many were before it.
+	firstPause, lastPause = 10 * time.Second, 5 * time.Minute
+	// rowEnds: a pod that failed after such a time is the first of a new row, as it is for kubelets.
+	rowEnds = 2 * lastPause
+)
 
 // pauseOf is how long a failed pod is still left to stand. One from the future, by the clock that made it, is not
 // waited for.
 func (d *draft) pauseOf(pod *schema.Pod) time.Duration {
+	pause := firstPause
+	for before := pod.Row; before > 0 && pause < lastPause; before-- {
+		pause *= 2
+	}
+	pause = min(pause, lastPause)
 	age := d.Now.Sub(pod.Created)
-	if age < 0 || age >= restartPause {
+	if age < 0 || age >= pause {
 		return 0
 	}
-	return restartPause - age
+	return pause - age
 }
 
-// restart deletes the failed pods that are to be replaced, when they are old enough, and returns whether the job is
-// restarting: while a failed pod is there, terminating or not, Running and Restarting do not take turns.
+// restart deletes the failed pods that are to be replaced, when they are on record and old enough, and returns whether
+// the job is restarting: while a failed pod is there, terminating or not, Running and Restarting do not take turns.
 func (d *draft) restart() bool {
+	d.note()
 	terminating := false
 	var role *schema.Role
 	for i := range d.replicas {
@@ -91,7 +102,7 @@ func (d *draft) restart() bool {
 		if fateOf(r, d.Head.Kind.Container) == replaced {
 			if pause := d.pauseOf(r.pod); pause > 0 {
 				d.recheck(pause)
-			} else {
+			} else if d.onRecord(r) {
 				d.deletePod(r.pod)
 			}
 			if role == nil {
@@ -104,7 +115,6 @@ func (d *draft) restart() bool {
 		d.drop(schema.Running)
 		d.set(schema.Restarting, metav1.ConditionTrue, d.Head.Kind.Reason(schema.ReasonRestarting),
 			fmt.Sprintf("job %s is restarting because %s replica(s) failed.", d.Head.Meta.Name, role.Name))
-		d.count(CountRestarted)
 	}
 	return role != nil || terminating && d.status.Is(schema.Restarting)
 }

@@ -18,6 +18,7 @@ func (d *draft) conclude(t schema.ConditionType, reason, message string, counter
 	d.status.CompletionTime = d.now.DeepCopy()
 	d.count(counter)
 	d.clean()
+	d.keep(nil)
 	if ttl := d.Job.Policy.TTL; ttl.Set {
 		d.recheck(d.until(d.now, ttl))
 	}
@@ -44,8 +45,46 @@ func finished(d *draft) bool {
 	}
 	if !d.expunge() {
 		d.clean()
+		d.keep(nil)
 	}
 	return true
+}
+
+// over: the job has had a verdict that its status does not hold any more. The ledger knows it, or else an end that is on
+// record says that there was one, and the pods say which. What is over never begins again.
+func over(d *draft) bool {
+	switch {
+	case d.ledger.Verdict == schema.Succeeded:
+		d.restore(schema.Succeeded, d.ledger.At)
+	case d.ledger.Verdict == schema.Failed:
+		d.restore(schema.Failed, d.ledger.At)
+	case d.status.CompletionTime == nil:
+		return false
+	case d.leadDone():
+		d.restore(schema.Succeeded, d.status.CompletionTime)
+	default:
+		d.restore(schema.Failed, d.status.CompletionTime)
+	}
+	return finished(d)
+}
+
+// ended: there is a verdict on record, in the status or beside it.
+func (d *draft) ended() bool { return verdict(&d.status) != "" || d.ledger.Verdict != "" }
+
+// restore puts a verdict back where it was. It is not counted again.
+func (d *draft) restore(t schema.ConditionType, at *metav1.Time) {
+	if at == nil {
+		at = &d.now
+	}
+	d.tally()
+	reason, message := schema.ReasonSucceeded, d.subject()+" successfully completed."
+	if t == schema.Failed {
+		reason, message = schema.ReasonFailed, d.subject()+" has failed; its status was changed since, and the cause is not on record any more."
+	}
+	d.drop(other(t))
+	d.set(t, metav1.ConditionTrue, d.Head.Kind.Reason(reason), message)
+	d.status.Condition(t).LastTransitionTime = *at
+	d.status.CompletionTime = at.DeepCopy()
 }
 
 func other(verdict schema.ConditionType) schema.ConditionType {

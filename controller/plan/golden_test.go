@@ -27,19 +27,55 @@ var update = flag.Bool("update", false, "write the plans that were made into tes
 // A story is a list of passes over one job. Each pass changes the world, makes a plan and carries it out.
 type pass struct {
 	Note     string            `json:"note"`
+	Kind     string            `json:"kind"`  // of the first pass; a TFJob without
 	After    float64           `json:"after"` // seconds since the last pass
 	Edit     json.RawMessage   `json:"edit"`  // of the knobs, a new generation
 	Problems *[]schema.Problem `json:"problems"`
 	Warnings []schema.Problem  `json:"warnings"`
-	Pods     map[string]string `json:"pods"`     // without the job's name; "=name" for a whole name
+	Pods     map[string]string `json:"pods"`     // without the job's name; "=name" for a whole name; ALL workers
 	Services map[string]string `json:"services"` // there, deleting, gone
+	Extras   map[string]extra  `json:"extras"`   // "KIND NAME"
+	Unseen   map[string]string `json:"unseen"`   // by group and version: why
 	Status   *schema.Status    `json:"status"`   // tampered with
 	Delete   bool              `json:"delete"`   // the job
 	Slow     bool              `json:"slow"`
 	Prune    bool              `json:"prune"`
 	Bodies   bool              `json:"bodies"` // print what is created in full
 	Brief    bool              `json:"brief"`  // print the rule only
-	Crash    bool              `json:"crash"`  // between the status and the rest
+	Aging    bool              `json:"aging"`  // pods know when they were created, from now on
+	Crash    string            `json:"crash"`  // right after the status, or the ledger
+	Ledger   *schema.Ledger    `json:"ledger"` // tampered with
+}
+
+// extra is a change of one that is there, or one made by hand.
+type extra struct {
+	Phase    *string         `json:"phase"`
+	Spec     json.RawMessage `json:"spec"`
+	Deleting bool            `json:"deleting"`
+	Gone     bool            `json:"gone"`
+}
+
+func (w *world) setExtra(key string, e extra) {
+	stored := w.extras[key]
+	if stored == nil {
+		kind, name, _ := strings.Cut(key, " ")
+		stored = &schema.StoredExtra{Resource: schema.Resource{Group: "by.hand", Kind: kind}, Name: name, UID: "foreign"}
+		for _, r := range []schema.Resource{schema.Gang{Scheduler: cmp.Or(w.Gang, "volcano")}.Resource(), schema.Autoscalers()} {
+			if r.Kind == kind {
+				stored.Resource = r
+			}
+		}
+		w.extras[key] = stored
+	}
+	if e.Phase != nil {
+		stored.Phase = *e.Phase
+	}
+	if e.Spec != nil {
+		stored.Spec = e.Spec
+	}
+	if stored.Deleting = e.Deleting; e.Gone {
+		delete(w.extras, key)
+	}
 }
 
 func TestStories(t *testing.T) {
@@ -101,8 +137,11 @@ func tellStory(t *testing.T, data []byte) string {
 		if !p.Brief {
 			printPlan(&out, plan, p.Bodies)
 		}
-		if p.Crash {
-			plan.Delete, plan.Create = nil, nil
+		switch p.Crash {
+		case "status":
+			plan.Ledger, plan.Delete, plan.Update, plan.Create = nil, nil, nil, nil
+		case "ledger":
+			plan.Delete, plan.Update, plan.Create = nil, nil, nil
 		}
 		if err := w.apply(plan); err != nil {
 			t.Fatalf("pass %d: %v", i+1, err)
@@ -112,8 +151,13 @@ func tellStory(t *testing.T, data []byte) string {
 }
 
 func (w *world) change(t *testing.T, i int, p pass) {
+	for _, kind := range schema.Kinds() {
+		if p.Kind == kind.Name {
+			w.become(kind)
+		}
+	}
 	w.now = w.now.Add(time.Duration(p.After * float64(time.Second)))
-	w.slow, w.prune = p.Slow, p.Prune
+	w.slow, w.prune, w.aging = p.Slow, p.Prune, w.aging || p.Aging
 	if p.Edit != nil {
 		if err := json.Unmarshal(p.Edit, &w.knobs); err != nil {
 			t.Fatal(err)
@@ -135,6 +179,14 @@ func (w *world) change(t *testing.T, i int, p pass) {
 		return w.meta.Name + "-" + name
 	}
 	for name, words := range p.Pods {
+		if name == "ALL" {
+			for pod := range w.pods {
+				if strings.HasPrefix(pod, full("worker-")) {
+					w.setPod(t, pod, words)
+				}
+			}
+			continue
+		}
 		w.setPod(t, full(name), words)
 	}
 	for name, word := range p.Services {
@@ -146,8 +198,22 @@ func (w *world) change(t *testing.T, i int, p pass) {
 			w.services[name] = &schema.Service{Name: name, UID: "foreign", Deleting: word == "deleting"}
 		}
 	}
+	for key, e := range p.Extras {
+		w.setExtra(key, e)
+	}
+	if p.Unseen != nil {
+		w.unseen = nil
+		for _, r := range []schema.Resource{schema.PodGroups(), schema.PluginPodGroups(), schema.Autoscalers()} {
+			if why, ok := p.Unseen[r.APIVersion()]; ok {
+				w.unseen = append(w.unseen, schema.Unseen{Resource: r, Why: why})
+			}
+		}
+	}
 	if p.Status != nil {
 		w.status = *p.Status
+	}
+	if p.Ledger != nil {
+		w.tamper(*p.Ledger)
 	}
 	if p.Delete {
 		w.meta.DeletionTimestamp = &metav1.Time{Time: w.now}
@@ -185,18 +251,47 @@ func printPlan(out *strings.Builder, p Plan, bodies bool) {
 		}
 		for _, role := range slices.Sorted(maps.Keys(s.ReplicaStatuses)) {
 			r := s.ReplicaStatuses[role]
-			fmt.Fprintf(out, "          %s: %d active, %d succeeded, %d failed\n", role, r.Active, r.Succeeded, r.Failed)
+			fmt.Fprintf(out, "          %s: %d active, %d succeeded, %d failed%s\n", role, r.Active, r.Succeeded, r.Failed,
+				cmp.Or(strings.Repeat(", select "+r.Selector, min(len(r.Selector), 1)), ""))
 		}
+	}
+	if l := p.Ledger; l != nil {
+		fmt.Fprintf(out, "  ledger  %d restarts", l.Restarts)
+		if l.Verdict != "" {
+			fmt.Fprintf(out, ", %s at %s", l.Verdict, clockOf(l.At))
+		}
+		if len(l.Failed) > 0 {
+			fmt.Fprint(out, ":")
+		}
+		for i, name := range slices.SortedFunc(maps.Keys(l.Failed), byName) {
+			if i == 5 {
+				fmt.Fprintf(out, " and %d more", len(l.Failed)-i)
+				break
+			}
+			fmt.Fprintf(out, " %s %s (%d in a row)", name, l.Failed[name].Pod, l.Failed[name].Row)
+		}
+		fmt.Fprintln(out)
 	}
 	for _, e := range p.Events {
 		fmt.Fprintf(out, "  event   %s %s [%s] %s%s\n", e.Type, e.Reason,
 			strings.NewReplacer(epoch.Format("2006-01-02T"), "", "Z", "").Replace(e.Occasion),
 			cmp.Or(strings.Repeat("("+e.FieldPath+") ", min(len(e.FieldPath), 1)), ""), e.Message)
 	}
-	for _, d := range p.Delete {
+	for i, d := range p.Delete {
+		if i == 10 {
+			fmt.Fprintf(out, "  delete  and %d more\n", len(p.Delete)-i)
+			break
+		}
 		fmt.Fprintf(out, "  delete  %s %s %s\n", strings.ToLower(d.Resource.Kind), d.Name, d.UID)
 	}
-	for _, o := range p.Create {
+	for _, u := range p.Update {
+		fmt.Fprintf(out, "  update  %s %s %s\n", strings.ToLower(u.Resource.Kind), u.Name, u.Patch)
+	}
+	for i, o := range p.Create {
+		if i == 10 {
+			fmt.Fprintf(out, "  create  and %d more\n", len(p.Create)-i)
+			break
+		}
 		fmt.Fprintf(out, "  create  %s %s\n", strings.ToLower(o.Resource.Kind), o.Name)
 		if bodies {
 			var b bytes.Buffer

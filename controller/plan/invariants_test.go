@@ -36,7 +36,7 @@ func brokenRules(o Observed, p Plan) (broken []string) {
 	if verdict(&o.Head.Status) != "" && o.Rejection == nil && len(p.Create) > 0 {
 		say("a finished job creates")
 	}
-	if (o.Rejection != nil || o.Head.Meta.DeletionTimestamp != nil) && len(p.Create)+len(p.Delete) > 0 {
+	if (o.Rejection != nil || o.Head.Meta.DeletionTimestamp != nil) && len(p.Create)+len(p.Delete)+len(p.Update) > 0 {
 		say("a rejected or deleted job touches its children")
 	}
 	if len(p.Create) > maxSteps || len(p.Delete) > maxSteps {
@@ -44,6 +44,12 @@ func brokenRules(o Observed, p Plan) (broken []string) {
 	}
 	if p.Recheck < 0 {
 		say("recheck %s", p.Recheck)
+	}
+	if had := schema.Count(o.Head.Ledger.Restarts); p.Ledger != nil && p.Ledger.Verdict == "" && p.Ledger.Restarts <= had && had != schema.MaxCount {
+		say("the total went from %d to %d", had, p.Ledger.Restarts)
+	}
+	if had := o.Head.Ledger.Verdict; had != "" && o.Rejection == nil && len(p.Create) > 0 || had != "" && p.Ledger != nil {
+		say("%s is on record, and the job goes on", had)
 	}
 	touched := map[string]bool{}
 	for _, d := range p.Delete {
@@ -54,8 +60,12 @@ func brokenRules(o Observed, p Plan) (broken []string) {
 		touched[key] = true
 		switch d.Resource {
 		case schema.Pods():
-			if x, ok := pods[d.Name]; !ok || x.UID != d.UID || x.Deleting {
+			x, ok := pods[d.Name]
+			if !ok || x.UID != d.UID || x.Deleting {
 				say("deletes pod %s, which is not there or on its way", d.Name)
+			}
+			if !recorded(o, p, &x) {
+				say("replaces pod %s, which is not on record", d.Name)
 			}
 		case schema.Services():
 			if x, ok := services[d.Name]; !ok || x.UID != d.UID || x.Deleting {
@@ -63,7 +73,21 @@ func brokenRules(o Observed, p Plan) (broken []string) {
 			}
 		}
 	}
+	wanted := map[string]bool{}
+	if o.Job != nil {
+		for _, r := range o.Job.Roles {
+			for i := range r.Replicas {
+				wanted[schema.ChildName(o.Head.Meta.Name, r.Label, i)] = true
+			}
+		}
+	}
+	if o.Job != nil && len(o.Job.ExtraObjects()) > 0 {
+		wanted[o.Head.Meta.Name] = true
+	}
 	for _, c := range p.Create {
+		if !wanted[c.Name] {
+			say("creates %s, which nobody asks for", c.Name)
+		}
 		key := c.Resource.Plural + "/" + c.Name
 		if touched[key] {
 			say("%s is deleted and created, or created twice", key)
@@ -78,11 +102,76 @@ func brokenRules(o Observed, p Plan) (broken []string) {
 			say("%s: no JSON: %s", key, c.Body)
 		}
 	}
+	broken = append(broken, brokenExtras(o, p)...)
 	broken = append(broken, brokenStatus(o, p)...)
 	for _, e := range p.Events {
 		if e.Message == "" || len(e.Message) > maxMessage || strings.ContainsAny(e.Message, "\n\r") || e.Occasion == "" || e.Reason == "" ||
 			e.Type != corev1.EventTypeNormal && e.Type != corev1.EventTypeWarning {
 			say("event %+v", e)
+		}
+		if age := o.Now.Sub(e.Since); age >= tellFor || age <= -tellAhead {
+			say("event of %s ago: %+v", age, e)
+		}
+	}
+	return broken
+}
+
+// recorded: a failed pod of a job that goes on is on record, unless the job has no place for it.
+func recorded(o Observed, p Plan, x *schema.Pod) bool {
+	after := o.Head.Status
+	if p.Status != nil {
+		after = *p.Status
+	}
+	if x.Phase != corev1.PodFailed || o.Job == nil || o.Job.Policy.Suspend || verdict(&after) != "" {
+		return true
+	}
+	ledger := o.Head.Ledger
+	if p.Ledger != nil {
+		ledger = *p.Ledger
+	}
+	for _, role := range o.Job.Roles {
+		for i := range role.Replicas {
+			if x.Name == schema.ChildName(o.Head.Meta.Name, role.Label, i) {
+				return ledger.Failed[schema.ReplicaName(role.Label, i)].Pod == x.UID
+			}
+		}
+	}
+	return true
+}
+
+// brokenExtras: extra objects are made before pods, which do not come before what they wait for.
+func brokenExtras(o Observed, p Plan) (broken []string) {
+	say := func(f string, a ...any) { broken = append(broken, fmt.Sprintf(f, a...)) }
+	stored := map[schema.Resource]schema.StoredExtra{}
+	for _, e := range o.Extras {
+		if e.Name == o.Head.Meta.Name {
+			stored[e.Resource] = e
+		}
+	}
+	unseen := func(r schema.Resource) bool {
+		return slices.ContainsFunc(o.Unseen, func(u schema.Unseen) bool { return u.Resource == r })
+	}
+	for _, u := range p.Update {
+		if e, ok := stored[u.Resource]; !ok || e.UID != u.UID || e.Deleting || !json.Valid(u.Patch) || unseen(u.Resource) {
+			say("updates %s %s, which is not there or on its way: %s", u.Resource.Kind, u.Name, u.Patch)
+		}
+	}
+	pods := 0
+	for _, c := range p.Create {
+		switch _, there := stored[c.Resource]; {
+		case c.Resource == schema.Pods(), c.Resource == schema.Services():
+			pods++
+		case pods > 0:
+			say("%s after pods", c.Resource.Kind)
+		case there, unseen(c.Resource):
+			say("creates %s %s, which is there or may be", c.Resource.Kind, c.Name)
+		}
+	}
+	if gang := o.Head.Kind.Cluster.Gang; gang.On() && pods > 0 {
+		group, ok := stored[gang.Resource()]
+		admitted := gang.Name() != "volcano" || group.Phase != "" && group.Phase != "Pending"
+		if !ok || group.Deleting || unseen(gang.Resource()) || !admitted {
+			say("creates pods before their group is there: %+v", group)
 		}
 	}
 	return broken
@@ -148,7 +237,7 @@ func TestInvariantsAreNotVacuous(t *testing.T) {
 		Events:  []Event{{}},
 		Recheck: -1,
 	}
-	if got := brokenRules(o, bad); len(got) < 10 {
+	if got := brokenRules(o, bad); len(got) < 11 {
 		t.Errorf("only %d rules broken: %v", len(got), got)
 	}
 }

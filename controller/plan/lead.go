@@ -6,9 +6,18 @@ import (
 	"stoic/schema"
 )
 
-// succeeded: see schema.Lead. No replicas, no success. A pod that is being deleted proves nothing: it may
-// have been told to stop and have stopped in good order.
+// succeeded: the lead has.
 func succeeded(d *draft) bool {
+	if !d.leadDone() {
+		return false
+	}
+	d.conclude(schema.Succeeded, schema.ReasonSucceeded, d.subject()+" successfully completed.", CountSucceeded)
+	return true
+}
+
+// leadDone: see schema.Lead. No replicas, no success. A pod that is being deleted proves nothing: it may
+// have been told to stop and have stopped in good order.
+func (d *draft) leadDone() bool {
 	lead := d.Job.Lead
 	wanted, done, active, first := 0, 0, 0, false
 	for _, r := range d.replicas {
@@ -25,19 +34,15 @@ func succeeded(d *draft) bool {
 			active++
 		}
 	}
-	yes := false
 	switch lead.Rule {
 	case schema.LeadAll:
-		yes = wanted > 0 && done == wanted
+		return wanted > 0 && done == wanted
 	case schema.LeadFirst:
-		yes = first || wanted > 0 && done == wanted
+		return first || wanted > 0 && done == wanted
 	case schema.LeadAny:
-		yes = done > 0 && active == 0
+		return done > 0 && active == 0
 	}
-	if yes {
-		d.conclude(schema.Succeeded, schema.ReasonSucceeded, d.subject()+" successfully completed.", CountSucceeded)
-	}
-	return yes
+	return false
 }
 
 // active says whether the job runs: any replica of the lead does. A job without a lead runs if any replica does.

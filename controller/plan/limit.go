@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,27 +20,28 @@ func expired(d *draft) bool {
 	return true
 }
 
-// exhausted: replicas were restarted more often than allowed. What is counted is what the kubelets restarted
-// in the pods that run now: a limit of n is reached with the n-th restart. A limit of 0 allows none at all, not
-// even that a failed pod is replaced.
+// exhausted: replicas were restarted more often than allowed, or would be. What is counted is what the ledger says and
+// what the kubelets have restarted in the pods that run now.
 //
-// Known limit: replaced pods take their count with them, as nothing on record says how often that happened.
+//	who restarts   a limit of n is reached                       n = 0
+//	the operator   when it would have to for the n+1-th time     a pod that would be replaced fails the job
+//	a kubelet      when it has for the n-th time (as in 1.9)     its first restart does
 func exhausted(d *draft) bool {
 	limit := d.Job.Policy.Backoff
 	if !limit.Set {
 		return false
 	}
-	sum := int64(0)
+	needed, kubelets := schema.Count(d.ledger.Restarts), int64(0) // claims, all of them; the sums must not wrap
 	for i := range d.replicas {
 		r := &d.replicas[i]
-		if limit.Value == 0 && fateOf(r, d.Head.Kind.Container) == replaced {
-			sum++
+		if fateOf(r, d.Head.Kind.Container) == replaced && !d.onRecord(r) {
+			needed += restartsOf(r.pod)
 		}
 		if r.pod != nil && r.pod.Phase == corev1.PodRunning && !r.pod.Deleting && r.role.Restart != schema.RestartNever {
-			sum += min(max(r.pod.Restarts, 0), math.MaxInt32) // a claim by a kubelet; the sum must not wrap
+			kubelets += schema.Count(r.pod.Restarts)
 		}
 	}
-	if sum < max(limit.Value, 1) {
+	if sum := needed + kubelets; sum < limit.Value || sum == limit.Value && kubelets == 0 {
 		return false
 	}
 	d.fail(fmt.Sprintf("Job %s has failed because it has reached the specified backoff limit", d.Head.Meta.Name))

@@ -14,13 +14,14 @@ type rule struct {
 //	refused     the object is no job                           tells its author; pods stay as they are
 //	accepted    never                                          forgets an earlier refusal
 //	finished    a verdict is on record                         cleans up; after the TTL deletes the job
+//	over        there was a verdict, and it is lost            puts it back, cleans up
 //	suspended   spec.runPolicy.suspend                         deletes all children
 //	begun       never                                          notes Created, Resumed and the start time
 //	succeeded   the lead has succeeded                         Succeeded
 //	expired     the deadline has passed                        Failed
 //	exhausted   containers restarted too often                 Failed
 //	failed      a replica failed for good                      Failed
-//	going on    always                                         replaces, deletes and creates children
+//	going on    always                                         replaces, deletes, updates and creates children
 //
 // A verdict is looked for before anything is created, and a success before a failure: a chief that is done
 // makes the job a success, whatever became of the workers.
@@ -31,6 +32,7 @@ func rules() []rule {
 		{"refused", refuse},
 		{"accepted", accept},
 		{"finished", finished},
+		{"over", over},
 		{"suspended", suspended},
 		{"begun", begin},
 		{"succeeded", succeeded},

@@ -17,26 +17,31 @@ type Observed struct {
 	// Pods and Services are those whose controller owner is this very object (by UID), in any order.
 	Pods     []schema.Pod
 	Services []schema.Service
+	// Extras are the other objects that it owns in that way. Unseen are the resources that may hold more of them.
+	Extras []schema.StoredExtra
+	Unseen []schema.Unseen
 
 	Now time.Time
-	// Domain is the cluster's DNS domain for host names, or empty.
-	Domain string
+	// Recorded is when this process last wrote the status; zero if it never did, or does not remember.
+	Recorded time.Time
 	// KeepsGeneration: the served schema keeps status.observedGeneration; otherwise its absence is no
 	// reason to write.
 	KeepsGeneration bool
 }
 
-// Plan is what to write, in this order: status, events, deletions, creations. If the status cannot be
-// written nothing else is done.
+// Plan is what to write, in this order: status, ledger, events, deletions, updates,
+// creations. If the status cannot be written nothing else is done, if the ledger cannot be nothing is deleted.
 type Plan struct {
 	Status *schema.Status // nil: as it stands
+	Ledger *schema.Ledger // nil: as it stands
 	Events []Event
 	Delete []Deletion
+	Update []Update
 	Create []schema.Object
 	// Recheck is when to look again with no event to cause it; 0 means never.
 	Recheck time.Duration
-	// Count is what the counters are told when the plan is carried out: after Status was written, or if
-	// there is none to write, after the deletions.
+	// Count is what the counters are told when the plan is carried out: Restarted after the ledger was written,
+	// Deleted after the deletions, all others after the status was.
 	Count []Count
 }
 
@@ -49,6 +54,8 @@ type Event struct {
 	// Occasion tells two occurrences of the same sentence apart: a generation or the time of a
 	// transition. The same event planned twice for the same occasion is told once.
 	Occasion string
+	// Since is when what it tells of happened. It bounds for how long the event is worth sending.
+	Since time.Time
 }
 
 // Deletion removes one object, if it is still the one that was seen.
@@ -56,6 +63,16 @@ type Deletion struct {
 	Resource        schema.Resource
 	Namespace, Name string
 	UID             types.UID
+}
+
+// Update changes one object, if it is still as it was seen.
+type Update struct {
+	Resource        schema.Resource
+	Namespace, Name string
+	UID             types.UID
+	ResourceVersion string
+	// Patch is a JSON merge patch; it names UID and version, too.
+	Patch []byte
 }
 
 // Count is one step of a counter.

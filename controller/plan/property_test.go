@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/json"
 	"maps"
 	"math/rand"
 	"reflect"
@@ -18,7 +19,7 @@ import (
 )
 
 // anyKnobs draws a job. Small numbers, as the rules have small numbers in them.
-func anyKnobs(t *rapid.T) knobs {
+func (w *world) anyKnobs(t *rapid.T) knobs {
 	number := func(label string) *int64 {
 		if !rapid.Bool().Draw(t, label+"?") {
 			return nil
@@ -27,19 +28,42 @@ func anyKnobs(t *rapid.T) knobs {
 		return &n
 	}
 	k := knobs{
-		Roles:         anyRoles(t),
+		Roles:         w.anyRoles(t),
 		SuccessPolicy: rapid.SampledFrom([]string{"", "AllWorkers"}).Draw(t, "success"),
 		Dynamic:       rapid.Bool().Draw(t, "dynamic"),
 		Clean:         rapid.SampledFrom([]string{"All", "Running", "None"}).Draw(t, "clean"),
 		TTL:           number("ttl"), Deadline: number("deadline"), Backoff: number("backoff"),
 		Suspend: rapid.IntRange(0, 4).Draw(t, "suspend") == 0,
+		Gang:    rapid.SampledFrom([]string{"", "", "volcano", "other"}).Draw(t, "gang"),
+	}
+	if rapid.Bool().Draw(t, "elastic") {
+		k.Elastic = &elasticKnobs{Metrics: rapid.SampledFrom([]json.RawMessage{nil, json.RawMessage(`[]`), json.RawMessage(`[{"type":"new"}]`)}).Draw(t, "metrics")}
 	}
 	return k
 }
 
-func anyRoles(t *rapid.T) map[string]roleKnobs {
+// anyWorld is empty, and of any kind.
+func anyWorld(t *rapid.T) *world {
+	w := newWorld()
+	if kind := rapid.SampledFrom(schema.Kinds()).Draw(t, "kind"); kind != w.kind {
+		w.become(kind)
+	}
+	return w
+}
+
+func (w *world) anyRoles(t *rapid.T) map[string]roleKnobs {
 	roles := map[string]roleKnobs{}
-	for _, name := range []string{"Chief", "PS", "Worker", "Evaluator"} {
+	for _, kind := range w.kind.Roles {
+		name := kind.Name
+		if kind.Only != 0 {
+			if rapid.Bool().Draw(t, name) {
+				roles[name] = roleKnobs{Restart: rapid.SampledFrom(schema.RestartPolicies()).Draw(t, "policy of "+name)}
+			}
+			continue
+		}
+		if name == "Master" { // the same as a chief
+			continue
+		}
 		if rapid.Bool().Draw(t, name) {
 			replicas := rapid.IntRange(0, 3).Draw(t, "replicas of "+name)
 			roles[name] = roleKnobs{Replicas: &replicas, Restart: rapid.SampledFrom(schema.RestartPolicies()).Draw(t, "policy of "+name)}
@@ -61,7 +85,7 @@ func (w *world) happen(t *rapid.T) {
 		}
 		return w.pods[rapid.SampledFrom(names).Draw(t, "pod")]
 	}
-	switch rapid.IntRange(0, 13).Draw(t, "event") {
+	switch rapid.IntRange(0, 16).Draw(t, "event") {
 	case 0, 1, 2, 3:
 		if p := pick(); p != nil && p.Phase == corev1.PodPending {
 			p.Phase = corev1.PodRunning
@@ -74,7 +98,7 @@ func (w *world) happen(t *rapid.T) {
 		if p := pick(); p != nil && p.Phase != corev1.PodSucceeded {
 			p.Phase = corev1.PodFailed
 			if rapid.Bool().Draw(t, "known") {
-				p.Exits = []schema.Exit{{Container: "tensorflow", Code: rapid.SampledFrom([]int32{0, 1, 127, 128, 137, -1}).Draw(t, "code")}}
+				p.Exits = []schema.Exit{{Container: w.kind.Container, Code: rapid.SampledFrom([]int32{0, 1, 127, 128, 137, -1}).Draw(t, "code")}}
 			}
 		}
 	case 7:
@@ -92,7 +116,7 @@ func (w *world) happen(t *rapid.T) {
 	case 10:
 		w.change(nil, 1, pass{Edit: []byte("{}")})
 		if rapid.Bool().Draw(t, "roles") {
-			w.Roles = anyRoles(t)
+			w.Roles = w.anyRoles(t)
 		} else {
 			w.Suspend = !w.Suspend
 		}
@@ -107,6 +131,18 @@ func (w *world) happen(t *rapid.T) {
 	case 13:
 		name := rapid.SampledFrom([]string{"j-worker-2000000000", "j-worker-9", "j-ps--1", "j-x-1", "worker-0", ""}).Draw(t, "stray")
 		w.pods[name] = &schema.Pod{Name: name, UID: "stray", Role: "worker", Phase: corev1.PodRunning}
+	case 14:
+		w.tamper(anyLedger(t, w))
+	case 15:
+		for key, e := range w.extras {
+			e.Phase = rapid.SampledFrom([]string{"", "Pending", "Inqueue", "Running", "\x00"}).Draw(t, "phase")
+			e.Spec = rapid.SampledFrom([][]byte{e.Spec, nil, []byte("null"), []byte("7"), []byte(`{"minMember":"x"}`), []byte("{")}).Draw(t, "spec")
+			if e.Deleting = rapid.Bool().Draw(t, "deleting"); rapid.Bool().Draw(t, "gone") {
+				delete(w.extras, key)
+			}
+		}
+	case 16:
+		w.unseen = rapid.SampledFrom([][]schema.Unseen{nil, {{Resource: schema.PodGroups()}}, {{Resource: schema.PluginPodGroups(), Why: "no"}}}).Draw(t, "unseen")
 	}
 	w.slow = rapid.Bool().Draw(t, "slow")
 }
@@ -115,6 +151,17 @@ func (w *world) happen(t *rapid.T) {
 func (w *world) settle() {
 	maps.DeleteFunc(w.pods, func(_ string, p *schema.Pod) bool { return p.Deleting })
 	maps.DeleteFunc(w.services, func(_ string, s *schema.Service) bool { return s.Deleting })
+	maps.DeleteFunc(w.extras, func(_ string, e *schema.StoredExtra) bool { return e.Deleting })
+}
+
+// admit is what a gang scheduler does; it returns whether it did anything.
+func (w *world) admit() (moved bool) {
+	for _, e := range w.extras {
+		if e.Phase != "Running" {
+			e.Phase, moved = "Running", true
+		}
+	}
+	return moved
 }
 
 // anyStatus is what somebody with the right to write a status may have written, as far as it can be read.
@@ -149,7 +196,8 @@ func anyStatus(t *rapid.T) schema.Status {
 // shuffled is the same observation in another order.
 func shuffled(t *rapid.T, o Observed) Observed {
 	r := rand.New(rand.NewSource(rapid.Int64().Draw(t, "seed")))
-	o.Pods, o.Services = slices.Clone(o.Pods), slices.Clone(o.Services)
+	o.Pods, o.Services, o.Extras = slices.Clone(o.Pods), slices.Clone(o.Services), slices.Clone(o.Extras)
+	r.Shuffle(len(o.Extras), func(i, j int) { o.Extras[i], o.Extras[j] = o.Extras[j], o.Extras[i] })
 	r.Shuffle(len(o.Pods), func(i, j int) { o.Pods[i], o.Pods[j] = o.Pods[j], o.Pods[i] })
 	r.Shuffle(len(o.Services), func(i, j int) { o.Services[i], o.Services[j] = o.Services[j], o.Services[i] })
 	return o
@@ -159,9 +207,9 @@ func shuffled(t *rapid.T, o Observed) Observed {
 // but what was observed, it changes nothing observed, and carried out it is not asked for again.
 func TestWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld()
-		w.knobs = anyKnobs(t)
-		w.prune = rapid.Bool().Draw(t, "prune")
+		w := anyWorld(t)
+		w.knobs = w.anyKnobs(t)
+		w.prune, w.aging = rapid.Bool().Draw(t, "prune"), rapid.Bool().Draw(t, "aging")
 		for range rapid.IntRange(1, 25).Draw(t, "passes") {
 			o := w.observe()
 			before := schema.Head{Status: copyStatus(o.Head.Status)}
@@ -173,6 +221,9 @@ func TestWhateverHappens(t *testing.T) {
 			if again := Make(shuffled(t, o)); !reflect.DeepEqual(p, again) {
 				t.Fatalf("another order, another plan: %s", gocmp.Diff(p, again))
 			}
+			if w.crash(t, p) {
+				continue
+			}
 			if err := w.apply(p); err != nil {
 				t.Fatal(err)
 			}
@@ -180,6 +231,9 @@ func TestWhateverHappens(t *testing.T) {
 				return
 			}
 			checkPlaces(t, w)
+			if again := Make(w.observe()); again.Ledger != nil {
+				t.Fatalf("on record twice: %+v\nand %+v", p.Ledger, again.Ledger)
+			}
 			if again := Make(w.observe()); again.Status != nil {
 				// A pass may have more to say only if the world went on: what was deleted is gone.
 				if p.Delete == nil {
@@ -216,22 +270,22 @@ func checkPlaces(t *rapid.T, w *world) {
 // with the verdict that its lead calls for, and then no plan writes anything.
 func TestConverges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld()
-		w.knobs = anyKnobs(t)
+		w := anyWorld(t)
+		w.knobs = w.anyKnobs(t)
 		for range rapid.IntRange(0, 15).Draw(t, "events") {
 			if err := w.apply(Make(w.observe())); err != nil {
 				t.Fatal(err)
 			}
 			w.happen(t)
 		}
-		w.problems, w.Suspend, w.slow, w.TTL = nil, false, false, nil
+		w.problems, w.Suspend, w.slow, w.TTL, w.unseen = nil, false, false, nil, nil
 		for round := 0; ; round++ {
 			w.settle()
 			p := Make(w.observe())
 			if err := w.apply(p); err != nil {
 				t.Fatal(err)
 			}
-			moved := false
+			moved := w.admit()
 			for _, pod := range w.pods {
 				switch pod.Phase {
 				case corev1.PodPending:
@@ -240,7 +294,7 @@ func TestConverges(t *testing.T) {
 					pod.Phase, moved = corev1.PodSucceeded, true
 				}
 			}
-			if !moved && p.Status == nil && len(p.Create)+len(p.Delete) == 0 {
+			if !moved && p.Status == nil && len(p.Create)+len(p.Delete)+len(p.Update) == 0 {
 				break
 			}
 			if round > 50 {
@@ -258,13 +312,14 @@ func TestConverges(t *testing.T) {
 // TestVerdicts: a fresh job whose pods all end well succeeds if it has a lead with replicas.
 func TestVerdicts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld()
-		w.knobs = anyKnobs(t)
+		w := anyWorld(t)
+		w.knobs = w.anyKnobs(t)
 		w.Suspend, w.Deadline, w.Backoff, w.TTL = false, nil, nil, nil
-		for range 8 {
+		for range 9 {
 			if err := w.apply(Make(w.observe())); err != nil {
 				t.Fatal(err)
 			}
+			w.admit()
 			for _, p := range w.pods {
 				switch p.Phase {
 				case corev1.PodPending:

@@ -29,7 +29,7 @@ func refuse(d *draft) bool {
 
 // started: there was a time when the object was a job.
 func (d *draft) started() bool {
-	return len(d.Pods) > 0 || d.status.StartTime != nil || verdict(&d.status) != ""
+	return len(d.Pods) > 0 || d.status.StartTime != nil || d.ended()
 }
 
 // refuseSpec writes a Failed that is no verdict: it goes when the spec is repaired. Failed is what kubectl's
@@ -104,7 +104,7 @@ func accept(d *draft) bool {
 		return false
 	}
 	switch {
-	case verdict(&d.status) != "":
+	case d.ended():
 		d.tail = "the job is over"
 	case d.Job.Policy.Suspend:
 		d.tail = "suspended"

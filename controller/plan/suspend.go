@@ -6,7 +6,7 @@ import (
 	"stoic/schema"
 )
 
-// suspended: no pods, whatever they have done so far. The counts of what succeeded and failed stay.
+// suspended: no pods nor extra objects, whatever they have done so far. The counts of what succeeded and failed stay.
 func suspended(d *draft) bool {
 	if !d.Job.Policy.Suspend {
 		return false
@@ -22,5 +22,6 @@ func suspended(d *draft) bool {
 	d.set(schema.Suspended, metav1.ConditionTrue, reason, message)
 	d.status.CompletionTime = nil
 	d.clear(func(*schema.Pod) bool { return false })
+	d.keep(nil)
 	return true
 }

@@ -30,7 +30,8 @@ func add(to schema.ReplicaStatus, pod *schema.Pod) schema.ReplicaStatus {
 func (d *draft) tally() {
 	counts := make(map[string]schema.ReplicaStatus, len(d.Job.Roles))
 	for i := range d.Job.Roles {
-		counts[d.Job.Roles[i].Name] = schema.ReplicaStatus{}
+		role := &d.Job.Roles[i]
+		counts[role.Name] = schema.ReplicaStatus{Selector: d.selector(role)}
 	}
 	for _, r := range d.replicas {
 		if r.pod != nil {
@@ -38,6 +39,15 @@ func (d *draft) tally() {
 		}
 	}
 	d.status.ReplicaStatuses = counts
+}
+
+// selector finds the pods of a role, in the form of a query, if the kind's status says so.
+func (d *draft) selector(role *schema.Role) string {
+	if !d.Head.Kind.Selectors {
+		return ""
+	}
+	return schema.LabelJob + "=" + d.Head.Meta.Name + "," + schema.LabelOperator + "=" + d.Head.Kind.Controller + "," +
+		schema.LabelRole + "=" + role.Label
 }
 
 // still keeps the counts on record, of a job whose pods may be gone, except that nothing is active.

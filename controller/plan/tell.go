@@ -12,9 +12,13 @@ import (
 )
 
 const (
-	// Events are planned in every pass for this long after what they tell of, so that none is lost if the
-	// process ends between the status and the event. Whoever sends them tells each occasion once.
-	tellFor    = 5 * time.Minute
+	// Events are planned in every pass for tellFor after what they tell of, so that none is lost if the process
+	// ends before they are sent, be it behind a long backlog. Whoever sends them tells each occasion once: an
+	// event that is there already is refused as existing. After an hour the API server forgets events, so
+	// tellFor must end well before that: told again later, an event would be a second one.
+	tellFor = 45 * time.Minute
+	// tellAhead is how far the clock that dated a status may be ahead of ours.
+	tellAhead  = 5 * time.Minute
 	maxMessage = 1024 // the API server refuses longer ones
 )
 
@@ -25,17 +29,18 @@ func (d *draft) tell() {
 		if c := d.status.Condition(schema.Stalled); c != nil && d.recent(c.LastUpdateTime) {
 			d.tellProblems(d.Rejection.Problems, func(schema.Code) string {
 				return d.Head.Kind.Reason(schema.ReasonFailedValidation)
-			}, "problem")
+			}, "problem", c.LastUpdateTime)
 		}
 	} else if d.tail != "" {
 		d.event(corev1.EventTypeNormal, d.Head.Kind.Reason(schema.ReasonSpecAccepted), "",
-			fmt.Sprintf("spec accepted at generation %d; %s", d.Head.Meta.Generation, d.tail), d.generation())
+			fmt.Sprintf("spec accepted at generation %d; %s", d.Head.Meta.Generation, d.tail), d.generation(), d.now)
 	}
 	for i := range d.status.Conditions {
 		d.tellCondition(&d.status.Conditions[i])
 	}
-	if d.Rejection == nil && d.warn() {
-		d.tellProblems(d.Head.Warnings, d.warningReason, "warning")
+	if since, ok := d.warn(); ok && d.Rejection == nil {
+		d.tellProblems(d.Head.Warnings, d.warningReason, "warning", since)
+		d.tellSchedulers(since)
 	}
 }
 
@@ -67,11 +72,11 @@ func (d *draft) tellCondition(c *schema.Condition) {
 		return
 	}
 	reason = d.Head.Kind.Reason(reason)
-	d.event(kind, reason, "", cmp.Or(c.Message, reason), c.LastTransitionTime.UTC().Format(time.RFC3339))
+	d.event(kind, reason, "", cmp.Or(c.Message, reason), c.LastTransitionTime.UTC().Format(time.RFC3339), c.LastTransitionTime)
 }
 
 // tellProblems tells the first few one by one and then how many more there are.
-func (d *draft) tellProblems(problems []schema.Problem, reason func(schema.Code) string, noun string) {
+func (d *draft) tellProblems(problems []schema.Problem, reason func(schema.Code) string, noun string, since metav1.Time) {
 	for i, p := range problems {
 		if i == schema.MaxTold {
 			more := len(problems) - i
@@ -79,20 +84,23 @@ func (d *draft) tellProblems(problems []schema.Problem, reason func(schema.Code)
 				noun += "s"
 			}
 			d.event(corev1.EventTypeWarning, reason(""), "",
-				fmt.Sprintf("... and %d more %s; run `stoic validate`", more, noun), d.generation())
+				fmt.Sprintf("... and %d more %s; run `stoic validate`", more, noun), d.generation(), since)
 			return
 		}
-		d.event(corev1.EventTypeWarning, reason(p.Code), p.Path, p.String(), d.generation())
+		d.event(corev1.EventTypeWarning, reason(p.Code), p.Path, p.String(), d.generation(), since)
 	}
 }
 
 // warn: warnings are told when the job is new and when its spec has changed.
-func (d *draft) warn() bool {
+func (d *draft) warn() (since metav1.Time, ok bool) {
 	if d.KeepsGeneration && d.Head.Status.ObservedGeneration != d.Head.Meta.Generation {
-		return true
+		return d.now, true
 	}
 	c := d.status.Condition(schema.Created)
-	return c != nil && d.recent(c.LastTransitionTime)
+	if c == nil {
+		return d.now, false
+	}
+	return c.LastTransitionTime, d.recent(c.LastTransitionTime)
 }
 
 func (d *draft) warningReason(code schema.Code) string {
@@ -105,12 +113,13 @@ func (d *draft) warningReason(code schema.Code) string {
 
 // recent: not long ago, nor far in the future, which only an edited status says.
 func (d *draft) recent(t metav1.Time) bool {
-	return d.Now.Sub(t.Time).Abs() < tellFor
+	age := d.Now.Sub(t.Time)
+	return -tellAhead < age && age < tellFor
 }
 
 func (d *draft) generation() string { return fmt.Sprintf("generation %d", d.Head.Meta.Generation) }
 
-func (d *draft) event(kind, reason, path, message, occasion string) {
+func (d *draft) event(kind, reason, path, message, occasion string, since metav1.Time) {
 	d.plan.Events = append(d.plan.Events, Event{Type: kind, Reason: reason, FieldPath: path,
-		Message: schema.Clean(message, maxMessage), Occasion: occasion})
+		Message: schema.Clean(message, maxMessage), Occasion: occasion, Since: since.Time})
 }

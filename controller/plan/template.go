@@ -27,14 +27,17 @@ type piece struct {
 }
 
 // newMould cuts a template. What has not the expected shape (the converter lets nothing such through) is
-// left out or left as it is, and the API server has the last word.
-func newMould(template []byte, container string, everywhere bool) *mould {
+// left out or left as it is, and the API server has the last word. Init containers are put behind the author's.
+func newMould(template []byte, container string, everywhere bool, init []json.RawMessage) *mould {
 	top := object(template)
 	meta := object(top["metadata"])
 	m := &mould{labels: object(meta["labels"]), annotations: present(meta["annotations"]), finalizers: present(meta["finalizers"])}
 
 	c := cutter{container: container, everywhere: everywhere}
 	spec := object(top["spec"])
+	if len(init) > 0 {
+		spec["initContainers"] = schema.JSON(withInit(spec, init))
+	}
 	c.members(spec, func(key string) {
 		if key == "containers" {
 			c.containers(spec[key])
@@ -45,6 +48,32 @@ func newMould(template []byte, container string, everywhere bool) *mould {
 	c.cut(piece{})
 	m.pieces = c.pieces
 	return m
+}
+
+// withInit is the author's init containers and behind them those of the kind, but for one whose name is taken in the
+// pod: its author has put another in its place.
+func withInit(spec map[string]json.RawMessage, init []json.RawMessage) []json.RawMessage {
+	taken := map[string]bool{}
+	var own []json.RawMessage
+	for _, field := range []string{"containers", "initContainers"} {
+		own = nil
+		_ = json.Unmarshal(spec[field], &own) // no list: the same as none
+		for _, one := range own {
+			taken[nameOf(one)] = true
+		}
+	}
+	for _, one := range init {
+		if !taken[nameOf(one)] {
+			own = append(own, one)
+		}
+	}
+	return own
+}
+
+func nameOf(container json.RawMessage) string {
+	var name string
+	_ = json.Unmarshal(object(container)["name"], &name)
+	return name
 }
 
 // pour writes the spec of one replica.

@@ -16,13 +16,12 @@ import (
 // first pod is asked for, and per role what template.go cuts out of the template.
 type workshop struct {
 	job         *schema.Job
-	domain      string
 	environment func(*schema.Role, int) []schema.EnvVar
 	moulds      map[string]*mould // by role
 }
 
-func newWorkshop(job *schema.Job, domain string) *workshop {
-	return &workshop{job: job, domain: domain, moulds: make(map[string]*mould, len(job.Roles))}
+func newWorkshop(job *schema.Job) *workshop {
+	return &workshop{job: job, moulds: make(map[string]*mould, len(job.Roles))}
 }
 
 // metadata of a child. What it holds raw is the author's and goes on as it was written.
@@ -36,18 +35,22 @@ type metadata struct {
 }
 
 // pod makes a replica's pod: the template with our labels over its own, and the environment behind its own.
-// A name or namespace in the template means nothing.
-func (w *workshop) pod(r *replica) schema.Object {
+// A name or namespace in the template means nothing. Row is how many pods of the replica failed in a row before it.
+func (w *workshop) pod(r *replica, row int64) schema.Object {
 	kind := w.job.Kind
 	if w.environment == nil {
 		w.environment = func(*schema.Role, int) []schema.EnvVar { return nil }
 		if kind.Environment != nil {
-			w.environment = kind.Environment(w.job, w.domain)
+			w.environment = kind.Environment(w.job)
 		}
 	}
 	m := w.moulds[r.role.Name]
 	if m == nil {
-		m = newMould(r.role.Template, kind.Container, kind.EnvEverywhere)
+		var init []json.RawMessage
+		if kind.Init != nil {
+			init = kind.Init(w.job, r.role)
+		}
+		m = newMould(ganged(w.job, r.role), kind.Container, kind.EnvEverywhere, init)
 		w.moulds[r.role.Name] = m
 	}
 	labels := maps.Clone(m.labels)
@@ -57,6 +60,11 @@ func (w *workshop) pod(r *replica) schema.Object {
 	}
 	meta := w.metadata(r, labels)
 	meta.Annotations, meta.Finalizers = m.annotations, m.finalizers
+	if row > 0 {
+		annotations := object(m.annotations)
+		annotations[schema.AnnotationRestartCount] = quote(strconv.FormatInt(row, 10))
+		meta.Annotations = schema.JSON(annotations)
+	}
 
 	var body bytes.Buffer
 	body.WriteString(`{"apiVersion":"v1","kind":"Pod","metadata":`)
@@ -126,11 +134,16 @@ func (w *workshop) labels(r *replica) map[string]string {
 }
 
 func (w *workshop) metadata(r *replica, labels map[string]json.RawMessage) metadata {
+	return owned(w.job, r.name, labels)
+}
+
+// owned is the metadata of an object that the job controls, and whose end its own waits for.
+func owned(job *schema.Job, name string, labels map[string]json.RawMessage) metadata {
 	yes := true
 	return metadata{
-		Name: r.name, Namespace: w.job.Meta.Namespace, Labels: labels,
+		Name: name, Namespace: job.Meta.Namespace, Labels: labels,
 		Owners: []metav1.OwnerReference{{
-			APIVersion: w.job.Kind.APIVersion(), Kind: w.job.Kind.Name, Name: w.job.Meta.Name, UID: w.job.Meta.UID,
+			APIVersion: job.Kind.APIVersion(), Kind: job.Kind.Name, Name: job.Meta.Name, UID: job.Meta.UID,
 			Controller: &yes, BlockOwnerDeletion: &yes,
 		}},
 	}

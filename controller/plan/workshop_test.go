@@ -14,11 +14,11 @@ func TestEnvironmentOnce(t *testing.T) {
 	w := newWorld()
 	kind := *w.kind
 	built, asked := 0, 0
-	kind.Environment = func(job *schema.Job, domain string) func(*schema.Role, int) []schema.EnvVar {
+	kind.Environment = func(job *schema.Job) func(*schema.Role, int) []schema.EnvVar {
 		built++
 		return func(*schema.Role, int) []schema.EnvVar {
 			asked++
-			return []schema.EnvVar{{Name: "DOMAIN", Value: domain}}
+			return []schema.EnvVar{{Name: "DOMAIN", Value: job.Kind.Cluster.Domain}}
 		}
 	}
 	kind.EnvEverywhere = true
@@ -26,7 +26,7 @@ func TestEnvironmentOnce(t *testing.T) {
 	three := 3
 	w.Roles = map[string]roleKnobs{"Worker": {Replicas: &three, Template: `{"spec":{"containers":[{"name":"a"},{"name":"tensorflow"}]}}`}}
 	o := w.observe()
-	o.Domain = "cluster.local"
+	kind.Cluster.Domain = "cluster.local"
 	p := Make(o)
 	if built != 1 || asked != 3 || strings.Count(string(p.Create[1].Body), `"value":"cluster.local"`) != 2 {
 		t.Errorf("built %d times, asked %d times: %s", built, asked, p.Create[1].Body)
@@ -92,5 +92,17 @@ func TestServicePorts(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// A successor says how many failed before it; what else its author annotated stays as it is.
+func TestRow(t *testing.T) {
+	w := newWorld()
+	w.Roles = map[string]roleKnobs{"Worker": {Template: `{"metadata":{"annotations":{"a":"b"}},"spec":{"containers":[{"name":"tensorflow"}]}}`}}
+	for row, want := range map[int64]string{0: `"annotations":{"a":"b"}`, 2: `"annotations":{"a":"b","training.kubeflow.org/restart-count":"2"}`} {
+		w.ledger.Failed = map[string]schema.Failure{"worker-0": {Pod: "gone", Row: row}}
+		if body := string(Make(w.observe()).Create[1].Body); !strings.Contains(body, want) {
+			t.Errorf("after %d: %s has not %s", row, body, want)
+		}
 	}
 }

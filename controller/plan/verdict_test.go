@@ -1,0 +1,49 @@
+package plan
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"stoic/schema"
+)
+
+// TestVerdictIsNotedWhenPodsGo: pods of a finished job that stay cost nothing. When somebody else deletes them the verdict is
+// put into the ledger, so that a status which is wiped later can be put back. Found by the fault rig (G14).
+func TestVerdictIsNotedWhenPodsGo(t *testing.T) {
+	w := newWorld()
+	w.Roles, w.Clean = map[string]roleKnobs{"Worker": {}}, "None"
+	pass := func() Plan {
+		w.settle()
+		p := Make(w.observe())
+		if err := w.apply(p); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	pass()
+	w.settle()
+	w.pods["j-worker-0"].Phase = corev1.PodSucceeded
+	pass()
+	if w.status.Verdict() != schema.Succeeded {
+		t.Fatalf("the status: %+v", w.status)
+	}
+	if p := pass(); p.Ledger != nil {
+		t.Errorf("the verdict is noted while the pod stays: %+v", p.Ledger)
+	}
+	w.slow = true // the pod is seen to go
+	w.pods["j-worker-0"].Deleting = true
+	if p := Make(w.observe()); p.Ledger == nil || p.Ledger.Verdict != schema.Succeeded {
+		t.Fatalf("the pod goes, and the ledger: %+v", p.Ledger)
+	} else if err := w.apply(p); err != nil {
+		t.Fatal(err)
+	}
+	if p := Make(w.observe()); p.Ledger != nil {
+		t.Errorf("noted again: %+v", p.Ledger)
+	}
+	delete(w.pods, "j-worker-0")
+	w.status = schema.Status{}
+	if p := Make(w.observe()); p.Status == nil || p.Status.Verdict() != schema.Succeeded || len(p.Create) > 0 {
+		t.Errorf("the status was wiped: %+v, creates %d", p.Status, len(p.Create))
+	}
+}
