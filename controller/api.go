@@ -11,6 +11,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -32,6 +33,7 @@ type written struct {
 	ControllerName, ControllerKind string
 	Operator                       string // the label by which children are selected
 	Deleting                       bool
+	Restarts                       string // the ledger, as the server keeps it
 }
 
 // metadataOnly asks for the metadata of the answer instead of the whole object.
@@ -71,6 +73,12 @@ func (a *api) create(ctx context.Context, o schema.Object) (written, error) {
 func (a *api) get(ctx context.Context, r schema.Resource, namespace, name string) (written, error) {
 	return readMeta(answered(a.client.Get().AbsPath(path(r, namespace, name)...).
 		SetHeader("Accept", metadataOnly).Do(ctx)))
+}
+
+// merge changes one object by a merge patch; it names the resourceVersion that it was computed from (409 otherwise).
+func (a *api) merge(ctx context.Context, r schema.Resource, namespace, name string, patch []byte) (written, error) {
+	return readMeta(answered(a.client.Patch(types.MergePatchType).AbsPath(path(r, namespace, name)...).
+		SetHeader("Accept", metadataOnly).Body(patch).Do(ctx)))
 }
 
 // remove deletes one object if it still is the one that was seen; dependents go in the background.
@@ -116,6 +124,24 @@ func (a *api) record(ctx context.Context, head *schema.Head, status *schema.Stat
 	return got, &kept.Status, nil
 }
 
+// enter puts a ledger on an object, and touches nothing else of it, if its resourceVersion still is the one given (409
+// otherwise).
+func (a *api) enter(ctx context.Context, head *schema.Head, version string, ledger *schema.Ledger) (written, error) {
+	text := string(schema.JSON(ledger))
+	patch := schema.JSON(map[string]any{"metadata": map[string]any{
+		"resourceVersion": version,
+		"annotations":     map[string]string{schema.AnnotationLedger: text},
+	}})
+	got, err := readMeta(answered(a.client.Patch(types.MergePatchType).
+		AbsPath(path(head.Kind.Resource(), head.Meta.Namespace, head.Meta.Name)...).
+		Param("fieldValidation", "Ignore"). // what is odd about the object was told to its author
+		SetHeader("Accept", metadataOnly).Body(patch).Do(ctx)))
+	if err == nil && got.Restarts != text {
+		return got, errUnkept
+	}
+	return got, err
+}
+
 // answered takes an answer apart. Unlike Raw's, this error holds what the API server says of the reason: its cause
 // tells a namespace that is going from a permission that is missing.
 func answered(r rest.Result) ([]byte, error) {
@@ -138,13 +164,15 @@ func readMeta(body []byte, err error) (written, error) {
 			DeletionTimestamp string                  `json:"deletionTimestamp"`
 			OwnerReferences   []metav1.OwnerReference `json:"ownerReferences"`
 			Labels            map[string]string       `json:"labels"`
+			Annotations       map[string]string       `json:"annotations"`
 		} `json:"metadata"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
 		return written{}, nil
 	}
 	w := written{UID: answer.Metadata.UID, ResourceVersion: answer.Metadata.ResourceVersion,
-		Operator: answer.Metadata.Labels[schema.LabelOperator], Deleting: answer.Metadata.DeletionTimestamp != ""}
+		Operator: answer.Metadata.Labels[schema.LabelOperator], Deleting: answer.Metadata.DeletionTimestamp != "",
+		Restarts: answer.Metadata.Annotations[schema.AnnotationLedger]}
 	for _, o := range answer.Metadata.OwnerReferences {
 		if o.Controller != nil && *o.Controller {
 			w.Controller, w.ControllerName, w.ControllerKind = o.UID, o.Name, o.Kind
@@ -155,27 +183,42 @@ func readMeta(body []byte, err error) (written, error) {
 
 func uid(s string) types.UID { return types.UID(s) }
 
-// consistent is a client that never lists from a cache of unknown age: client-go's reflector asks for
+// consistent is the client of an informer. It never lists from a cache of unknown age: client-go's reflector asks for
 // resourceVersion "0" when it falls back from streaming, which may be answered with a past in which deleted
-// objects live.
-type consistent struct{ dynamic.Interface }
+// objects live. It insists on lists and watches, and tells of each failure.
+type consistent struct {
+	dynamic.Interface
+	tell func(error)
+}
 
 func (c consistent) Resource(r runtimeschema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
-	return consistentResource{c.Interface.Resource(r)}
+	return consistentResource{c.Interface.Resource(r), c.tell}
 }
 
 type consistentResource struct {
 	dynamic.NamespaceableResourceInterface
+	tell func(error)
 }
 
 func (c consistentResource) Namespace(ns string) dynamic.ResourceInterface {
-	return consistentNamespace{c.NamespaceableResourceInterface.Namespace(ns)}
+	return consistentNamespace{c.NamespaceableResourceInterface.Namespace(ns), c.tell}
 }
 
-type consistentNamespace struct{ dynamic.ResourceInterface }
+type consistentNamespace struct {
+	dynamic.ResourceInterface
+	tell func(error)
+}
 
 func (c consistentNamespace) List(ctx context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	return c.ResourceInterface.List(ctx, fresh(o))
+	return insist(ctx, c.tell, func() (*unstructured.UnstructuredList, error) { return c.ResourceInterface.List(ctx, fresh(o)) })
+}
+
+func (c consistentNamespace) Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	w, err := insist(ctx, c.tell, func() (watch.Interface, error) { return c.ResourceInterface.Watch(ctx, o) })
+	if err != nil {
+		return nil, err
+	}
+	return listen(w, c.tell), nil
 }
 
 // fresh asks for the latest in place of "anything you have".

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
+	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -27,14 +29,16 @@ type children struct {
 	selector  string
 	pods      cache.SharedIndexInformer
 	services  cache.SharedIndexInformer
+	log       *zap.Logger
 }
 
-// child is a cached pod or service.
+// child is a cached pod, service or extra object.
 type child struct {
 	metav1.ObjectMeta // name, namespace, UID, resourceVersion, labels in use; nothing else
 	owner             ownerKey
 	pod               schema.Pod     // of a pod
 	service           schema.Service // of a service
+	extra             *schema.StoredExtra
 }
 
 // ownerKey is the controller owner of a child.
@@ -52,7 +56,7 @@ func newChildren(client kubernetes.Interface, o Options, wake func(ownerKey)) *c
 		operators[i] = w.Kind.Controller
 	}
 	slices.Sort(operators)
-	c := &children{client: client, namespace: o.Namespace,
+	c := &children{client: client, namespace: o.Namespace, log: o.Log,
 		selector: schema.LabelOperator + " in (" + strings.Join(operators, ",") + ")"}
 	pods, services := client.CoreV1().Pods(o.Namespace), client.CoreV1().Services(o.Namespace)
 	c.pods = c.informer(&corev1.Pod{}, wake,
@@ -73,11 +77,11 @@ func (c *children) informer(example runtime.Object, wake func(ownerKey), list li
 	lw := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			o.LabelSelector = c.selector
-			return list(ctx, fresh(o))
+			return insist(ctx, c.tell, func() (runtime.Object, error) { return list(ctx, fresh(o)) })
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.LabelSelector = c.selector
-			return watchChildren(ctx, o)
+			return insist(ctx, c.tell, func() (watch.Interface, error) { return watchChildren(ctx, o) })
 		},
 	}
 	informer := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(lw, c.client), example, 0,
@@ -115,8 +119,8 @@ func waking(wake func(ownerKey)) cache.ResourceEventHandler {
 		UpdateFunc: func(before, after any) {
 			was, ok1 := before.(*child)
 			is, ok2 := after.(*child)
-			if ok1 && ok2 && was.owner == is.owner && samePod(was.pod, is.pod) && was.service == is.service {
-				return // a heartbeat, a probe, an annotation: no decision depends on it
+			if ok1 && ok2 && was.owner == is.owner && samePod(was.pod, is.pod) && was.service == is.service && sameExtra(was.extra, is.extra) {
+				return // a heartbeat, a probe, somebody's annotation: no decision depends on it
 			}
 			if ok1 && (!ok2 || was.owner != is.owner) {
 				of(before)
@@ -128,7 +132,7 @@ func waking(wake func(ownerKey)) cache.ResourceEventHandler {
 
 func samePod(a, b schema.Pod) bool {
 	return a.Name == b.Name && a.UID == b.UID && a.Role == b.Role && a.Phase == b.Phase &&
-		a.Deleting == b.Deleting && a.Restarts == b.Restarts && slices.Equal(a.Exits, b.Exits)
+		a.Deleting == b.Deleting && a.Restarts == b.Restarts && a.Row == b.Row && slices.Equal(a.Exits, b.Exits)
 }
 
 // slim is the transform of both informers. Built-in objects are typed on the server: they cannot be malformed.
@@ -157,6 +161,8 @@ func slimPod(p *corev1.Pod) *child {
 	c := slimMeta(&p.ObjectMeta)
 	c.pod = schema.Pod{Name: p.Name, UID: p.UID, Role: p.Labels[schema.LabelRole], Phase: p.Status.Phase,
 		Created: p.CreationTimestamp.Time, Deleting: p.DeletionTimestamp != nil}
+	row, _ := strconv.ParseInt(p.Annotations[schema.AnnotationRestartCount], 10, 64) // no number: 0; one too large: the largest
+	c.pod.Row = schema.Count(row)
 	for _, s := range p.Status.InitContainerStatuses {
 		c.pod.Restarts += int64(max(s.RestartCount, 0))
 	}
@@ -172,6 +178,11 @@ func slimPod(p *corev1.Pod) *child {
 func (c *children) start(ctx context.Context, running *sync.WaitGroup) {
 	running.Go(func() { c.pods.RunWithContext(ctx) })
 	running.Go(func() { c.services.RunWithContext(ctx) })
+}
+
+// tell of a list or a watch that failed and is tried again.
+func (c *children) tell(err error) {
+	c.log.Info("the watch of pods or services was interrupted", zap.Error(err))
 }
 
 func (c *children) synced() bool { return c.pods.HasSynced() && c.services.HasSynced() }
@@ -201,33 +212,42 @@ func indexed(informer cache.SharedIndexInformer, namespace string, owner types.U
 	return found
 }
 
+// family is what was read of a job's children, and the newest versions among them.
+type family struct {
+	pods                       []schema.Pod
+	services                   []schema.Service
+	podVersion, serviceVersion string
+}
+
 // live reads the children of one owner from the API server instead of from the caches: the way out when the
 // caches do not catch up with our own writes.
-func (c *children) live(ctx context.Context, namespace, job string, owner types.UID) (pods []schema.Pod, services []schema.Service, _ error) {
+func (c *children) live(ctx context.Context, namespace, job string, owner types.UID) (found family, _ error) {
 	if len(validation.IsValidLabelValue(job)) > 0 {
-		return nil, nil, nil // a name that no child can be labelled with: there are none, and to ask is an error
+		return found, nil // a name that no child can be labelled with: there are none, and to ask is an error
 	}
 	options := metav1.ListOptions{LabelSelector: c.selector + "," + schema.LabelJob + "=" + job}
 	podList, err := c.client.CoreV1().Pods(namespace).List(ctx, options)
 	if err != nil {
-		return nil, nil, fmt.Errorf("list pods: %w", err)
+		return found, fmt.Errorf("list pods: %w", err)
 	}
 	serviceList, err := c.client.CoreV1().Services(namespace).List(ctx, options)
 	if err != nil {
-		return nil, nil, fmt.Errorf("list services: %w", err)
+		return found, fmt.Errorf("list services: %w", err)
 	}
 	for i := range podList.Items {
 		if s := slimPod(&podList.Items[i]); s.owner.uid == owner {
-			pods = append(pods, s.pod)
+			found.pods = append(found.pods, s.pod)
+			found.podVersion = newer(found.podVersion, podList.Items[i].ResourceVersion)
 		}
 	}
 	for i := range serviceList.Items {
 		s := &serviceList.Items[i]
 		if controller := metav1.GetControllerOfNoCopy(s); controller != nil && controller.UID == owner {
-			services = append(services, schema.Service{Name: s.Name, UID: s.UID, Deleting: s.DeletionTimestamp != nil})
+			found.serviceVersion = newer(found.serviceVersion, s.ResourceVersion)
+			found.services = append(found.services, schema.Service{Name: s.Name, UID: s.UID, Deleting: s.DeletionTimestamp != nil})
 		}
 	}
-	return pods, services, nil
+	return found, nil
 }
 
 func (c *children) podVersion() string { return c.pods.GetStore().LastStoreSyncResourceVersion() }

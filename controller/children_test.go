@@ -18,8 +18,8 @@ func TestLiveReadOfALongName(t *testing.T) {
 	s.refuse = func(verb, resource, name string) *refusing {
 		return &refusing{http.StatusBadRequest, metav1.StatusReasonBadRequest, "unable to parse requirement"}
 	}
-	if pods, services, err := c.children.live(t.Context(), "ns", strings.Repeat("n", 64), "u"); err != nil || len(pods)+len(services) > 0 {
-		t.Errorf("%v %v %v", pods, services, err)
+	if found, err := c.children.live(t.Context(), "ns", strings.Repeat("n", 64), "u"); err != nil || len(found.pods)+len(found.services) > 0 {
+		t.Errorf("%+v %v", found, err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -36,14 +37,14 @@ func Jobs(kinds []*schema.Kind) []Watched {
 	return watched
 }
 
-// Options are what a controller is made of. Every field but Election, Domain and Namespace is required.
+// Options are what a controller is made of. Every field but Election and Namespace is required.
 type Options struct {
 	Config    *rest.Config
 	Watched   []Watched
-	Namespace string // "" is all
-	Domain    string // the cluster's DNS domain in host names, or ""
-	Workers   int    // per kind
-	Identity  string // who reports events and holds the lease: the pod's name
+	Namespace string  // "" is all
+	Workers   int     // per kind
+	EventQPS  float32 // events per second; negative for no limit
+	Identity  string  // who reports events and holds the lease: the pod's name
 	Election  *Election
 	Log       *zap.Logger
 	Registry  prometheus.Registerer
@@ -53,7 +54,8 @@ type Options struct {
 // Controller moves the cluster towards what the objects ask for.
 //
 //	API server
-//	  | untyped watch, one per kind (kindLoop)       typed watch: pods, services (children)
+//	  | untyped watch, one per kind (kindLoop)       typed watch: pods, services (children);
+//	  |                                              untyped: what else jobs ask for (extraWatch)
 //	  v                                                       |
 //	convert.Object  in the informer's transform               |
 //	  | Result = Job | Rejection, never an error              |
@@ -65,7 +67,7 @@ type Options struct {
 //	                                          plan.Make     pure
 //	                                            | Plan
 //	                                            v
-//	                                          execute       status -> events -> deletions -> creations
+//	                                          execute       status -> events -> deletions -> updates -> creations
 //	                                            |
 //	                                            v
 //	                                        API server      and round again
@@ -78,6 +80,7 @@ type Controller struct {
 	metrics  *metrics
 	api      *api
 	children *children
+	extras   []*extraWatch
 	emitter  *emitter
 	loops    []*kindLoop
 	pace     pace
@@ -116,9 +119,25 @@ func New(o Options) (*Controller, error) {
 		pace: pace{lease: 15 * time.Second, renew: 10 * time.Second, retry: 2 * time.Second}, grace: 15 * time.Second}
 	c.children = newChildren(typed, o, c.wake)
 	for _, w := range o.Watched {
-		c.loops = append(c.loops, newKindLoop(c, w, consistent{untyped}, typed.Discovery()))
+		l := newKindLoop(c, w, untyped, typed.Discovery())
+		for _, r := range w.Kind.ExtraResources() {
+			l.extras = append(l.extras, c.extra(r, untyped, typed.Discovery()))
+		}
+		c.loops = append(c.loops, l)
 	}
 	return c, nil
+}
+
+// extra is the one watch of a resource of extra objects, made when the first kind names it.
+func (c *Controller) extra(r schema.Resource, untyped dynamic.Interface, d discovery.DiscoveryInterface) *extraWatch {
+	for _, e := range c.extras {
+		if e.resource == r {
+			return e
+		}
+	}
+	e := newExtraWatch(c, r, untyped, d)
+	c.extras = append(c.extras, e)
+	return e
 }
 
 // Run serves until ctx ends, then stops in order: no new passes, running passes finish, told events go out,
@@ -132,6 +151,9 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.children.start(watching, &running)
 	for _, l := range c.loops {
 		running.Go(func() { l.serve(watching) })
+	}
+	for _, e := range c.extras {
+		running.Go(func() { e.serve(watching) })
 	}
 	err := c.lead(ctx, func(leading, writing context.Context) error {
 		if !cache.WaitForCacheSync(leading.Done(), c.children.synced) {

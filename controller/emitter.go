@@ -2,10 +2,7 @@ package controller
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -27,34 +24,35 @@ import (
 //   - An event has a name made from what it says and of whom. To tell it twice is to create one object twice;
 //     the API server answers that it exists, and that is success. So plans may ask for it again and again, also
 //     after a crash.
-//   - What waits is kept, not dropped, for about an hour and up to a limit that memory sets; the backlog is a gauge.
+//   - What waits is kept, not dropped, up to a limit that memory sets; then the pass comes back for it (backlog).
+//   - An event is sent within sendFor of what it tells of, or not at all: it would be about to be forgotten by now
+//     had it been told at once, and might be a second one if another process did tell it at once.
 //   - It has a client and a rate of its own: events never delay a pod.
+//
+// docs/decisions/0005 has the sums.
 type emitter struct {
 	client   kubernetes.Interface
 	identity string
 	log      *zap.Logger
 	metrics  *metrics
 	now      func() time.Time
-	queue    workqueue.TypedDelayingInterface[string] // of names of waiting events
+	queue    workqueue.TypedDelayingInterface[string] // of keys of the backlog
 	failures workqueue.TypedRateLimiter[string]
 
-	mu      sync.Mutex
-	waiting map[string]*corev1.Event
-	// told and toldBefore remember the names of two periods, so that the API server is not asked again and
-	// again for what it has just been told. They bound themselves: a period's names are dropped as a whole.
-	told, toldBefore map[string]struct{}
-	turned           time.Time
+	mu sync.Mutex
+	*backlog
 }
 
 const (
-	reporter      = "training-operator" // what kubectl shows as From
-	eventsPerSec  = 50
-	eventsAtOnce  = 100
-	eventWorkers  = 8
-	eventTries    = 70     // with the back-off, about an hour: the API server may be away for long
-	refusedTries  = 10     // of an event that the API server forbids: it may lack a permission, or a quota
-	mostWaiting   = 50_000 // each takes about 2 KB
-	memoryPeriod  = 10 * time.Minute
+	reporter     = "training-operator" // what kubectl shows as From
+	eventWorkers = 8
+	refusedTries = 10 // of an event that the API server refuses: it may lack a permission, or a quota, or a webhook errs
+	// sendFor is less than the hour for which API servers keep events, by as much as clocks may disagree, and more
+	// than plans ask for one: what is asked for last has still ten minutes.
+	sendFor = 55 * time.Minute
+	// untoldAgain is when a pass comes back for the events that found no room. At the usual rate there is room for
+	// three thousand more by then.
+	untoldAgain   = time.Minute
 	messageLimit  = 1024
 	eventNameRoom = 200 // of the job's name in an event's name
 	identityRoom  = 128 // of the reporter's name: the API server refuses an event with a longer one
@@ -62,7 +60,7 @@ const (
 
 func newEmitter(config *rest.Config, o Options, m *metrics) (*emitter, error) {
 	c := rest.CopyConfig(config)
-	c.QPS, c.Burst, c.RateLimiter = eventsPerSec, eventsAtOnce, nil
+	c.QPS, c.Burst, c.RateLimiter = o.EventQPS, max(1, int(2*o.EventQPS)), nil
 	client, err := kubernetes.NewForConfig(c)
 	if err != nil {
 		return nil, fmt.Errorf("make the client for events: %w", err)
@@ -71,66 +69,49 @@ func newEmitter(config *rest.Config, o Options, m *metrics) (*emitter, error) {
 		client: client, identity: o.Identity[:min(len(o.Identity), identityRoom)], log: o.Log, metrics: m, now: o.Now,
 		queue:    newQueue("events", m.queues),
 		failures: workqueue.NewTypedItemExponentialFailureRateLimiter[string](200*time.Millisecond, time.Minute),
-		waiting:  map[string]*corev1.Event{}, told: map[string]struct{}{}, turned: o.Now(),
+		backlog:  newBacklog(o.Now()),
 	}, nil
 }
 
-// tell queues events about an object. It never blocks and never fails.
-func (e *emitter) tell(head *schema.Head, events []plan.Event) {
+// tell queues events about an object. It never blocks and never fails; it answers false if there is no room now for an
+// event that the next pass will ask for again, so that there must be one.
+func (e *emitter) tell(head *schema.Head, events []plan.Event) (all bool) {
 	if len(events) == 0 {
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if now := e.now(); now.Sub(e.turned) > memoryPeriod {
-		e.toldBefore, e.told, e.turned = e.told, map[string]struct{}{}, now
-	}
-	for _, event := range events {
-		name := eventName(head, event)
-		if e.knows(name) {
-			continue
-		}
-		if len(e.waiting) >= mostWaiting {
-			e.metrics.events.WithLabelValues("refused").Inc() // and not remembered: the next pass may tell it
-			continue
-		}
-		e.told[name] = struct{}{}
-		key := head.Meta.Namespace + "/" + name
-		e.waiting[key] = e.object(head, event, name)
-		e.queue.Add(key)
-	}
-	e.metrics.eventBacklog.Set(float64(len(e.waiting)))
-}
-
-func (e *emitter) knows(name string) bool {
-	if _, ok := e.told[name]; ok {
 		return true
 	}
-	_, ok := e.toldBefore[name]
-	return ok
-}
-
-// eventName is the identity of an event: the object, the sentence and the occasion.
-func eventName(head *schema.Head, event plan.Event) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{string(head.Meta.UID), event.Type, event.Reason,
-		event.FieldPath, event.Message, event.Occasion}, "\x00")))
-	job := head.Meta.Name
-	if len(job) > eventNameRoom {
-		job = strings.TrimRight(job[:eventNameRoom], "-.")
-	}
-	return job + "." + hex.EncodeToString(sum[:8])
-}
-
-func (e *emitter) object(head *schema.Head, event plan.Event, name string) *corev1.Event {
+	about := &subject{head.Kind, head.Meta.Namespace, head.Meta.Name, head.Meta.UID}
 	now := e.now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.turn(now)
+	all = true
+	for _, event := range events {
+		key, answer := e.add(about, event, now)
+		switch answer {
+		case queued:
+			e.queue.Add(key)
+		case comeBack:
+			all = false
+			e.metrics.events.WithLabelValues("postponed").Inc()
+		case refused:
+			e.metrics.events.WithLabelValues("refused").Inc()
+		}
+	}
+	e.metrics.eventBacklog.Set(float64(len(e.waiting)))
+	return all
+}
+
+// object is what the API server is sent. Its times are those of what it tells of: the same event, told by the next
+// process, is the same object.
+func (e *emitter) object(u *untold) *corev1.Event {
 	return &corev1.Event{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: head.Meta.Namespace},
-		InvolvedObject: corev1.ObjectReference{APIVersion: head.Kind.APIVersion(), Kind: head.Kind.Name,
-			Namespace: head.Meta.Namespace, Name: head.Meta.Name, UID: head.Meta.UID, FieldPath: event.FieldPath},
-		Type: event.Type, Reason: event.Reason, Message: schema.Clean(event.Message, messageLimit),
+		ObjectMeta: metav1.ObjectMeta{Name: u.name, Namespace: u.about.namespace},
+		InvolvedObject: corev1.ObjectReference{APIVersion: u.about.kind.APIVersion(), Kind: u.about.kind.Name,
+			Namespace: u.about.namespace, Name: u.about.name, UID: u.about.uid, FieldPath: u.FieldPath},
+		Type: u.Type, Reason: u.Reason, Message: schema.Clean(u.Message, messageLimit),
 		Source:              corev1.EventSource{Component: reporter},
 		ReportingController: reporter, ReportingInstance: e.identity, Action: "Reconcile",
-		FirstTimestamp: metav1.NewTime(now), LastTimestamp: metav1.NewTime(now), EventTime: metav1.NewMicroTime(now),
+		FirstTimestamp: metav1.NewTime(u.Since), LastTimestamp: metav1.NewTime(u.Since), EventTime: metav1.NewMicroTime(u.Since),
 		Count: 1,
 	}
 }
@@ -159,50 +140,63 @@ func (e *emitter) work(ctx context.Context) {
 
 func (e *emitter) send(ctx context.Context, key string) {
 	e.mu.Lock()
-	event := e.waiting[key]
+	u := e.waiting[key]
 	e.mu.Unlock()
-	if event == nil {
+	if u == nil {
 		return
 	}
-	_, err := e.client.CoreV1().Events(event.Namespace).Create(ctx, event, metav1.CreateOptions{})
-	switch {
-	case err == nil:
-		e.metrics.events.WithLabelValues("sent").Inc()
-	case apierrors.IsAlreadyExists(err):
-		e.metrics.events.WithLabelValues("known").Inc()
-	case untellable(err, e.failures.NumRequeues(key)):
-		e.metrics.events.WithLabelValues("refused").Inc()
-		e.log.Info("an event could not be told", zap.String("event", key), zap.String("reason", event.Reason), zap.Error(err))
-	default:
+	result, err := e.post(ctx, u, e.failures.NumRequeues(key))
+	switch result {
+	case "":
 		e.queue.AddAfter(key, e.failures.When(key))
 		return
+	case "refused", "late":
+		e.log.Info("an event could not be told", zap.String("event", key), zap.String("reason", u.Reason), zap.Error(err))
 	}
+	e.metrics.events.WithLabelValues(result).Inc()
 	e.failures.Forget(key)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	delete(e.waiting, key)
+	e.remove(key)
 	e.metrics.eventBacklog.Set(float64(len(e.waiting)))
 }
 
-// untellable: it will not work, or has been tried for long enough.
+// post sends an event and says what became of it, in a word for the metric; "" is to be tried again.
+func (e *emitter) post(ctx context.Context, u *untold, tries int) (result string, err error) {
+	if age := e.now().Sub(u.Since); age > sendFor {
+		return "late", fmt.Errorf("it tells of what happened %s ago", age.Round(time.Second))
+	}
+	_, err = e.client.CoreV1().Events(u.about.namespace).Create(ctx, e.object(u), metav1.CreateOptions{})
+	switch {
+	case err == nil:
+		return "sent", nil
+	case apierrors.IsAlreadyExists(err):
+		return "known", nil
+	case untellable(err, tries):
+		return "refused", err
+	}
+	return "", err
+}
+
+// untellable: it will not work, or has been tried often enough. What only fails is tried until it is too old.
 func untellable(err error, tries int) bool {
-	return isNamespaceGoing(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) ||
-		apierrors.IsForbidden(err) && tries >= refusedTries || tries >= eventTries
+	return isNamespaceGoing(err) || apierrors.IsNotFound(err) ||
+		(apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) && tries >= refusedTries
 }
 
 // drain waits until all that waits has been told, at most for the given time or until ctx ends.
 func (e *emitter) drain(ctx context.Context, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	for e.backlog() > 0 && ctx.Err() == nil {
+	for e.left() > 0 && ctx.Err() == nil {
 		pause(ctx, 20*time.Millisecond)
 	}
-	if left := e.backlog(); left > 0 {
+	if left := e.left(); left > 0 {
 		e.log.Warn("stopping with events untold; the next start tells those that still matter", zap.Int("events", left))
 	}
 }
 
-func (e *emitter) backlog() int {
+func (e *emitter) left() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.waiting)

@@ -5,14 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -30,8 +34,10 @@ type eventServer struct {
 	mu     sync.Mutex
 	events map[string]corev1.Event
 	posts  int
-	fail   func(post int) int // HTTP code, or 0
+	fail   func(post int) int // HTTP code, 0 to take the event, cutOff to take it and answer nothing
 }
+
+const cutOff = -1
 
 func (s *eventServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
@@ -42,8 +48,9 @@ func (s *eventServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(code)
 		_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(code), Reason: reason})
 	}
+	code := 0
 	if s.fail != nil {
-		if code := s.fail(s.posts); code != 0 {
+		if code = s.fail(s.posts); code > 0 {
 			status(code, metav1.StatusReasonInternalError)
 			return
 		}
@@ -58,10 +65,12 @@ func (s *eventServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.events[e.Name] = e
-	e.APIVersion, e.Kind = "v1", "Event"
+	if code == cutOff {
+		panic(http.ErrAbortHandler)
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusCreated)
-	_ = json.NewEncoder(w).Encode(e)
+	_, _ = io.WriteString(w, `{"kind":"Event","apiVersion":"v1"}`)
 }
 
 // newTestEmitter runs an emitter against s until the test ends.
@@ -70,7 +79,7 @@ func newTestEmitter(t *testing.T, s *eventServer, now func() time.Time) *emitter
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	config := &rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
-	e, err := newEmitter(config, Options{Identity: "me", Log: zap.NewNop(), Now: now}, newMetrics(prometheus.NewRegistry()))
+	e, err := newEmitter(config, Options{Identity: "me", EventQPS: -1, Log: zap.NewNop(), Now: now}, newMetrics(prometheus.NewRegistry()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,8 +139,8 @@ func TestEmitterLosesNothing(t *testing.T) {
 		e.tell(headOf(fmt.Sprint("job-", i)), []plan.Event{{Type: "Warning", Reason: "R", Message: "m", Occasion: "o"}})
 	}
 	e.drain(context.Background(), 30*time.Second)
-	if len(s.events) != jobs || e.backlog() != 0 {
-		t.Errorf("%d events of %d; %d wait", len(s.events), jobs, e.backlog())
+	if len(s.events) != jobs || e.left() != 0 {
+		t.Errorf("%d events of %d; %d wait", len(s.events), jobs, e.left())
 	}
 }
 
@@ -150,21 +159,22 @@ func TestEmitterForgetsInTime(t *testing.T) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if len(e.told)+len(e.toldBefore) > 2 {
+	if len(e.told)+len(e.toldBefore) != 2 {
 		t.Errorf("remembers %d names of four periods", len(e.told)+len(e.toldBefore))
 	}
 }
 
-// An outage of some minutes is no reason to forget what was to be told; what is forbidden is given up sooner.
+// What is refused is given up after some tries, for a webhook may err; what fails is tried until it is too old.
 func TestUntellable(t *testing.T) {
 	down, no := apierrors.NewInternalError(errors.New("down")), apierrors.NewForbidden(corev1.Resource("events"), "a", nil)
+	wrong := apierrors.NewInvalid(runtimeschema.GroupKind{Kind: "Event"}, "a", nil)
 	for _, c := range []struct {
 		err   error
 		tries int
 		want  bool
 	}{
-		{down, 60, false}, {errors.New("connection refused"), 60, false}, {down, eventTries, true},
-		{no, 0, false}, {no, refusedTries, true}, {apierrors.NewInvalid(runtimeschema.GroupKind{Kind: "Event"}, "a", nil), 0, true},
+		{down, 1000, false}, {errors.New("connection refused"), 1000, false},
+		{no, 0, false}, {no, refusedTries, true}, {wrong, 0, false}, {wrong, refusedTries, true}, {apierrors.NewNotFound(corev1.Resource("namespaces"), "a"), 0, true},
 	} {
 		if got := untellable(c.err, c.tries); got != c.want {
 			t.Errorf("%v at the %dth try: %v", c.err, c.tries, got)
@@ -172,25 +182,38 @@ func TestUntellable(t *testing.T) {
 	}
 }
 
-func TestEmitterIsBounded(t *testing.T) {
-	e, err := newEmitter(&rest.Config{}, Options{Identity: strings.Repeat("p", 250), Log: zap.NewNop(), Now: time.Now}, newMetrics(prometheus.NewRegistry()))
+// An event that another process may have told an hour ago would now be a second one: the first is forgotten.
+func TestEmitterTellsNothingTooLate(t *testing.T) {
+	s := &eventServer{events: map[string]corev1.Event{}}
+	now := time.Now().Truncate(time.Second) // as an event has it
+	e := newTestEmitter(t, s, func() time.Time { return now })
+	happened := func(age time.Duration) plan.Event {
+		return plan.Event{Type: "Warning", Reason: "R", Message: age.String(), Occasion: "o", Since: now.Add(-age)}
+	}
+	e.tell(headOf("a"), []plan.Event{happened(0), happened(44 * time.Minute), happened(sendFor), happened(sendFor + time.Second)})
+	e.drain(context.Background(), 10*time.Second)
+	var told []string
+	for _, event := range s.events {
+		told = append(told, event.Message)
+		if age := now.Sub(event.LastTimestamp.Time); age.String() != event.Message {
+			t.Errorf("%s ago: the event says %s", event.Message, age)
+		}
+	}
+	slices.Sort(told)
+	if diff := cmp.Diff([]string{"0s", "44m0s", "55m0s"}, told); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+	if e.left() != 0 || testutil.ToFloat64(e.metrics.eventBacklog) != 0 || testutil.ToFloat64(e.metrics.events.WithLabelValues("late")) != 1 {
+		t.Errorf("%d wait, the gauge says %v", e.left(), testutil.ToFloat64(e.metrics.eventBacklog))
+	}
+}
+
+func TestReporterIsShort(t *testing.T) {
+	e, err := newEmitter(&rest.Config{}, Options{Identity: strings.Repeat("p", 250), EventQPS: 50, Log: zap.NewNop(), Now: time.Now}, newMetrics(prometheus.NewRegistry()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.queue.ShutDown()
-	for i := range mostWaiting {
-		e.waiting[fmt.Sprint(i)] = nil
-	}
-	one := []plan.Event{{Type: "Normal", Reason: "R", Message: "m"}}
-	e.tell(headOf("a"), one)
-	if len(e.waiting) != mostWaiting || len(e.told) != 0 {
-		t.Errorf("%d wait, %d are remembered as told", len(e.waiting), len(e.told))
-	}
-	delete(e.waiting, "0")
-	e.tell(headOf("a"), one)
-	if len(e.waiting) != mostWaiting || len(e.told) != 1 {
-		t.Errorf("once there is room: %d wait, %d are remembered as told", len(e.waiting), len(e.told))
-	}
 	if len(e.identity) != 128 {
 		t.Errorf("the reporter's name is %d long: the API server would refuse every event", len(e.identity))
 	}

@@ -34,8 +34,14 @@ const (
 	retry
 )
 
-// slowProbe is how often something is tried that will fail until somebody changes the world.
-const slowProbe = 5 * time.Minute
+// Something that will fail until somebody changes the world is tried again after firstProbe, as they may be about to, and
+// at last every slowProbe.
+const (
+	firstProbe = 10 * time.Second
+	slowProbe  = 5 * time.Minute
+	// longestTrouble: see longest. However many keys wait, what they ask for then is bounded by the client's own rate.
+	longestTrouble = 8 * time.Second
+)
 
 var (
 	errPanicked = errors.New("the pass panicked")
@@ -43,6 +49,8 @@ var (
 	// errUnrecorded and errStatusless: the status has no place to be written to. Nothing else is done then.
 	errUnrecorded = errors.New("the object is gone")
 	errStatusless = errors.New("the CRD has no status subresource: nothing can be recorded, so nothing is done")
+	// errUnkept: something in the API server takes annotations away again.
+	errUnkept = errors.New("the annotation " + schema.AnnotationLedger + " is not kept: some admission webhook or policy removes it")
 	// errOldOwner: the name is still taken by a child of a deleted job of the same name. Its end is an event.
 	errOldOwner = errors.New("the name is still taken by a child of a deleted job of the same name")
 )
@@ -111,10 +119,10 @@ func sortError(err error) answer {
 // longest is where the back-off after an error ends. Trouble between us and the API server ends all at once and for
 // everybody: nobody shall wait for minutes after that. What concerns one object alone may take its time.
 func longest(err error) time.Duration {
-	if apierrors.IsForbidden(err) || errors.Is(err, errPanicked) || errors.Is(err, errStatusless) {
+	if apierrors.IsForbidden(err) || errors.Is(err, errPanicked) || errors.Is(err, errStatusless) || errors.Is(err, errUnkept) {
 		return slowProbe
 	}
-	return slowProbe / 10
+	return longestTrouble
 }
 
 // isTaken: the name of this one object is taken. That says nothing of others.
@@ -142,6 +150,6 @@ func worthTelling(err error) bool {
 	if isNamespaceGoing(err) || errors.Is(err, errOldOwner) || errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
-	return errors.Is(err, errStatusless) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) ||
+	return errors.Is(err, errStatusless) || errors.Is(err, errUnkept) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) ||
 		apierrors.IsRequestEntityTooLargeError(err)
 }

@@ -77,7 +77,7 @@ func TestRefusalNamesWhatWasRefused(t *testing.T) {
 		{&writeError{"delete", schema.TFJob().Resource(), "a", invalid}, schema.ReasonDeleteJobFailed},
 		{&conflictError{schema.Object{Resource: schema.Pods(), Namespace: "ns", Name: "a"}}, schema.ReasonNameConflict},
 	} {
-		if got := refusal("creating", c.err, "generation 1"); got.Reason != c.reason || got.Type != corev1.EventTypeWarning || got.Occasion != "generation 1" {
+		if got := refusal(schema.TFJob(), "creating", c.err, "generation 1"); got.Reason != c.reason || got.Type != corev1.EventTypeWarning || got.Occasion != "generation 1" {
 			t.Errorf("%v: %+v, want reason %s", c.err, got, c.reason)
 		}
 	}

@@ -6,19 +6,24 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// fair is the order in which a queue hands out its keys: the namespaces take turns, and within one it is first come,
-// first served. Ten thousand jobs of one tenant delay the one job of another by one pass, not by ten thousand.
+// fair is the order in which a queue hands out its keys. A key is a path: what lies beneath one folder takes turns,
+// and keys in the same folder come first come, first served. Of jobs (namespace/name) the namespaces take turns: ten
+// thousand jobs of one tenant delay the one job of another by one pass, not by ten thousand. For events see lane.
 type fair struct {
-	lanes map[string][]string // keys that wait, by namespace
-	turns []string            // namespaces that have a lane, the next one first
+	keys  []string         // that end here, in order
+	lanes map[string]*fair // folders that hold something, by the next step of the path
+	turns []string         // steps into these folders, or here, the next one first
 	count int
 }
 
 var _ workqueue.Queue[string] = (*fair)(nil)
 
-func newFair() *fair { return &fair{lanes: map[string][]string{}} }
+// here is no step of a path.
+const here = "/"
 
-// newQueue makes a queue of keys that begin with "namespace/".
+func newFair() *fair { return &fair{} }
+
+// newQueue makes a queue of keys that are paths.
 func newQueue(name string, metrics workqueue.MetricsProvider) workqueue.TypedDelayingInterface[string] {
 	return workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[string]{
 		Name: name, MetricsProvider: metrics,
@@ -30,29 +35,50 @@ func newQueue(name string, metrics workqueue.MetricsProvider) workqueue.TypedDel
 // Touch is told of a key that is queued again while it waits. It keeps its place.
 func (*fair) Touch(string) {}
 
-func (f *fair) Push(key string) {
-	namespace, _, _ := strings.Cut(key, "/")
-	if len(f.lanes[namespace]) == 0 {
-		f.turns = append(f.turns, namespace)
-	}
-	f.lanes[namespace] = append(f.lanes[namespace], key)
+func (f *fair) Push(key string) { f.push(key, key) }
+
+func (f *fair) push(key, path string) {
 	f.count++
+	step, rest, deeper := strings.Cut(path, "/")
+	if !deeper {
+		if len(f.keys) == 0 {
+			f.turns = append(f.turns, here)
+		}
+		f.keys = append(f.keys, key)
+		return
+	}
+	lane := f.lanes[step]
+	if lane == nil {
+		if f.lanes == nil {
+			f.lanes = map[string]*fair{}
+		}
+		lane = newFair()
+		f.lanes[step] = lane
+		f.turns = append(f.turns, step)
+	}
+	lane.push(key, rest)
 }
 
 func (f *fair) Len() int { return f.count }
 
 // Pop is called only while there is something to hand out.
 func (f *fair) Pop() string {
-	namespace := f.turns[0]
-	f.turns = f.turns[1:]
-	lane := f.lanes[namespace]
-	key := lane[0]
-	if lane = lane[1:]; len(lane) == 0 {
-		delete(f.lanes, namespace)
-	} else {
-		f.lanes[namespace] = lane
-		f.turns = append(f.turns, namespace)
-	}
 	f.count--
+	step := f.turns[0]
+	f.turns = f.turns[1:]
+	if step == here {
+		key := f.keys[0]
+		if f.keys = f.keys[1:]; len(f.keys) > 0 {
+			f.turns = append(f.turns, here)
+		}
+		return key
+	}
+	lane := f.lanes[step]
+	key := lane.Pop()
+	if lane.count == 0 {
+		delete(f.lanes, step)
+	} else {
+		f.turns = append(f.turns, step)
+	}
 	return key
 }

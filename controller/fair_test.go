@@ -26,7 +26,25 @@ func TestFair(t *testing.T) {
 			t.Fatalf("%s at %d", got, i)
 		}
 	}
-	if len(f.lanes)+len(f.turns) != 0 {
+	if len(f.lanes)+len(f.turns)+len(f.keys) != 0 {
+		t.Errorf("left over: %v %v", f.lanes, f.turns)
+	}
+}
+
+// Of events the lanes of a namespace take turns, and the objects of a lane.
+func TestFairInFolders(t *testing.T) {
+	f := newFair()
+	for _, key := range []string{"a/spec/x/1", "a/spec/x/2", "a/spec/y/1", "a/spec/x/3", "a/past/z/1", "a/life/v/1", "b/spec/w/1", "/life/u/1", "c"} {
+		f.Push(key)
+	}
+	var order []string
+	for f.Len() > 0 {
+		order = append(order, f.Pop())
+	}
+	if got := strings.Join(order, " "); got != "a/spec/x/1 b/spec/w/1 /life/u/1 c a/past/z/1 a/life/v/1 a/spec/y/1 a/spec/x/2 a/spec/x/3" {
+		t.Error(got)
+	}
+	if len(f.lanes)+len(f.turns)+len(f.keys) != 0 {
 		t.Errorf("left over: %v %v", f.lanes, f.turns)
 	}
 }

@@ -3,6 +3,10 @@ package controller
 import (
 	"testing"
 	"time"
+
+	"k8s.io/client-go/tools/cache"
+
+	"stoic/schema"
 )
 
 // versions are the states of the three caches of one check.
@@ -110,3 +114,50 @@ func TestVersionsThatCannotBeComparedBoundNothing(t *testing.T) {
 		}
 	}
 }
+
+// A pass waits for the extra objects that it wrote, of the resources that the kind names.
+func TestFloorOfExtras(t *testing.T) {
+	now := time.Unix(1000, 0)
+	f := newFloors(func() time.Time { return now })
+	store := cache.NewStore(cache.MetaNamespaceKeyFunc)
+	informer := &atStore{store: store}
+	e := &extraWatch{resource: schema.PodGroups()}
+	var shared cache.SharedIndexInformer = informer
+	e.informer.Store(&shared)
+	check := func() freshness {
+		f.raiseExtra("uid", schema.PodGroups(), "20")
+		f.raiseExtra("uid", schema.Autoscalers(), "99")
+		now0 := func() string { return "" }
+		return f.check("uid", now0, now0, now0, e)
+	}
+	if informer.version = "19"; check() != tooOld {
+		t.Error("an older cache is trusted")
+	}
+	if informer.version = "20"; check() != freshEnough {
+		t.Error("a cache that holds our own write is not trusted")
+	}
+	e.informer.Store(nil)
+	if check() != freshEnough {
+		t.Error("what is not watched is waited for")
+	}
+	f.raiseExtra("other", schema.PodGroups(), "")
+	if len(f.jobs) != 1 {
+		t.Error("a write without a version left an entry")
+	}
+}
+
+// atStore is an informer whose store has come as far as the test says.
+type atStore struct {
+	cache.SharedIndexInformer
+	store   cache.Store
+	version string
+}
+
+func (a *atStore) GetStore() cache.Store { return versioned{a.store, a.version} }
+
+type versioned struct {
+	cache.Store
+	version string
+}
+
+func (v versioned) LastStoreSyncResourceVersion() string { return v.version }

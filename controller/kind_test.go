@@ -37,6 +37,14 @@ func TestKindComesAndGoes(t *testing.T) {
 	eventually(t, "the status of the new job", func() bool { st := s.head("a"); return st.Is(schema.Created) })
 }
 
+// A kind whose CRD nobody has installed is no reason to leave the others alone.
+func TestMissingKindStopsNobodyElse(t *testing.T) {
+	s := newAPIServer(t)
+	start(t, newTestController(t, s, func(o *Options) { o.Watched = Jobs([]*schema.Kind{schema.PyTorchJob(), schema.TFJob()}) }))
+	s.put(job("a", 1, `{}`))
+	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
+}
+
 func resultOf(uid, version string) *convert.Result {
 	head := &schema.Head{Kind: schema.TFJob(), Meta: metav1.ObjectMeta{Namespace: "ns", Name: "a", UID: types.UID(uid), ResourceVersion: version}}
 	return &convert.Result{Head: head, Job: &schema.Job{Head: head}}
@@ -57,6 +65,10 @@ func TestHandlersForget(t *testing.T) {
 		end()
 		if len(l.floors.jobs)+len(l.pruned.wrote) > 0 {
 			t.Errorf("%s: %v %v are left", name, l.floors.jobs, l.pruned.wrote)
+		}
+		if l.queue.Len() == 0 {
+			t.Errorf("%s: nobody will look at the next job of that name", name)
+			continue
 		}
 		key, _ := l.queue.Get()
 		if key != "ns/a" {

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
@@ -28,6 +29,7 @@ import (
 // a log line.
 type kindLoop struct {
 	*Controller
+	*presence
 	Watched
 	kind      *schema.Kind
 	log       *zap.Logger
@@ -37,13 +39,12 @@ type kindLoop struct {
 	discovery discovery.ServerResourcesInterfaceWithContext
 	floors    *floors
 	pruned    *prunedWrites
+	extras    []*extraWatch // of the objects that jobs of the kind may ask for
 
 	// objects is the informer that runs now, or nil while the kind is not served.
 	objects atomic.Pointer[cache.SharedIndexInformer]
 	// statusless: the CRD has no status subresource.
 	statusless atomic.Bool
-	// looked: the API server has said at least once whether it serves the kind.
-	looked atomic.Bool
 	// running holds when each pass that runs now began, by key.
 	running sync.Map
 	// keepsGeneration: the last answer to a status write had status.observedGeneration in it. Until there is one, an
@@ -53,8 +54,6 @@ type kindLoop struct {
 }
 
 const (
-	// lookForKind is how often an absent kind is looked for, and checkOnKind how often a present one.
-	lookForKind, checkOnKind = 2 * time.Second, 30 * time.Second
 	// retryFirst is where the exponential back-off of one key begins; see longest for its end. There is no
 	// global bucket: one job's errors never delay another's.
 	retryFirst = 50 * time.Millisecond
@@ -65,34 +64,27 @@ const (
 )
 
 func newKindLoop(c *Controller, w Watched, untyped dynamic.Interface, d discovery.DiscoveryInterface) *kindLoop {
-	return &kindLoop{
-		Controller: c, Watched: w, kind: w.Kind, log: c.log.With(zap.String("kind", w.Kind.Name)),
+	l := &kindLoop{
+		Controller: c, presence: newPresence(c, w.Kind.Name), Watched: w, kind: w.Kind,
 		untyped: untyped, discovery: discovery.ToServerResourcesInterfaceWithContext(d), floors: newFloors(c.options.Now), pruned: newPrunedWrites(),
 		failures: workqueue.NewTypedItemExponentialFailureRateLimiter[string](retryFirst, slowProbe),
 		queue:    newQueue(w.Kind.Controller, c.metrics.queues),
 	}
+	l.log, l.served, l.watch = l.presence.log, l.servedNow, l.observing
+	return l
 }
 
 // serve watches the kind whenever it is served, until ctx ends.
 func (l *kindLoop) serve(ctx context.Context) {
-	for told := false; ctx.Err() == nil; {
-		if served, err := l.served(ctx); served {
-			told = false
-			l.watch(ctx)
-		} else {
-			l.looked.Store(err == nil)
-			l.metrics.served.WithLabelValues(l.kind.Name).Set(0)
-			if !told {
-				told = true
-				l.log.Warn("the API server does not serve this kind; waiting for its CRD", zap.Error(err))
-			}
+	l.keep(ctx, func() {
+		if l.looked.Load() { // the API server has said so, and nothing of the kind is left
+			l.retain(cache.NewStore(cache.MetaNamespaceKeyFunc))
 		}
-		pause(ctx, lookForKind) // also after a watch: API servers may disagree for a while on what they serve
-	}
+	})
 }
 
-// served asks the API server whether it serves the kind. An API server that does not answer serves nothing.
-func (l *kindLoop) served(ctx context.Context) (bool, error) {
+// servedNow asks the API server whether it serves the kind.
+func (l *kindLoop) servedNow(ctx context.Context) (bool, error) {
 	list, err := l.discovery.ServerResourcesForGroupVersionWithContext(ctx, l.kind.APIVersion())
 	if apierrors.IsNotFound(err) {
 		return false, nil
@@ -103,58 +95,44 @@ func (l *kindLoop) served(ctx context.Context) (bool, error) {
 	named := func(name string) func(metav1.APIResource) bool {
 		return func(r metav1.APIResource) bool { return r.Name == name }
 	}
-	l.statusless.Store(!slices.ContainsFunc(list.APIResources, named(l.kind.Plural+"/status")))
+	lacking := !slices.ContainsFunc(list.APIResources, named(l.kind.Plural+"/status"))
+	l.lacking.Store(lacking)
+	if was := l.statusless.Swap(lacking); was && !lacking {
+		l.enqueueAll() // what waits for a place to write to waits longer after each try
+	}
 	return slices.ContainsFunc(list.APIResources, named(l.kind.Plural)), nil
 }
 
-// watch runs one informer until ctx ends or the kind is found to be gone.
-func (l *kindLoop) watch(ctx context.Context) {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
+// observing runs one informer until ctx ends.
+func (l *kindLoop) observing(ctx context.Context, doubt func(error)) {
 	resource := runtimeschema.GroupVersionResource{Group: l.kind.Group, Version: l.kind.Version, Resource: l.kind.Plural}
-	informer := dynamicinformer.NewFilteredDynamicInformer(l.untyped, resource, l.options.Namespace, 0, cache.Indexers{}, nil).Informer()
-	doubt := make(chan struct{}, 1)
+	informer := dynamicinformer.NewFilteredDynamicInformer(consistent{l.untyped, doubt}, resource, l.options.Namespace, 0, cache.Indexers{}, nil).Informer()
 	// None of these can fail before the informer runs.
 	_ = informer.SetTransform(converting(l.kind, l.Convert))
-	_ = informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-		l.metrics.watchErrors.WithLabelValues(l.kind.Name).Inc()
-		l.log.Info("the watch was interrupted", zap.Error(err))
-		select {
-		case doubt <- struct{}{}:
-		default:
-		}
-	})
+	_ = informer.SetWatchErrorHandlerWithContext(doubting(doubt))
 	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: l.added, UpdateFunc: l.updated, DeleteFunc: l.deleted})
-	go l.checkOn(ctx, stop, doubt)
 	l.objects.Store(&informer)
-	l.looked.Store(true)
-	l.metrics.served.WithLabelValues(l.kind.Name).Set(1)
-	l.log.Info("watching")
+	go func() {
+		if cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+			l.retain(informer.GetStore())
+		}
+	}()
 	informer.RunWithContext(ctx)
 	l.objects.Store(nil)
-	l.floors.clear() // no informer will say that these objects are gone
-	l.pruned.clear()
 }
 
-// checkOn stops the informer when the kind is no longer served: client-go would ask for it for ever, and a CRD
-// that comes back holds other objects than the cache does.
-func (l *kindLoop) checkOn(ctx context.Context, stop func(), doubt <-chan struct{}) {
-	tick := time.NewTicker(checkOnKind)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		case <-doubt:
-		}
-		if served, err := l.served(ctx); err == nil && !served {
-			l.log.Warn("the API server has stopped serving this kind")
-			l.metrics.served.WithLabelValues(l.kind.Name).Set(0)
-			stop()
-			return
+// retain forgets the objects that are not there any more: they went while no informer ran. What is known of the others
+// still holds, and the caches of their children may still be behind it.
+func (l *kindLoop) retain(store cache.Store) {
+	there := map[types.UID]bool{}
+	for _, obj := range store.List() {
+		if result, ok := obj.(*convert.Result); ok {
+			there[result.Meta.UID] = true
 		}
 	}
+	gone := func(uid types.UID) bool { return !there[uid] }
+	l.floors.forgetAll(gone)
+	l.pruned.forgetAll(gone)
 }
 
 // ready says whether the kind's objects are known, or absent as a whole.
@@ -232,6 +210,16 @@ func (l *kindLoop) result(key string) *convert.Result {
 	return result
 }
 
+// isGone says that an object is not there any more. While no informer has listed all, nobody knows; see retain.
+func (l *kindLoop) isGone(key string, uid types.UID) bool {
+	informer := l.objects.Load()
+	if informer == nil || !(*informer).HasSynced() {
+		return false
+	}
+	now := l.result(key)
+	return now == nil || now.Meta.UID != uid
+}
+
 // version is how far the cache of the kind's objects has come.
 func (l *kindLoop) version() string {
 	informer := l.objects.Load()
@@ -287,9 +275,9 @@ func (l *kindLoop) settle(key string, again time.Duration, err error) {
 		l.log.Info("retrying", zap.String("job", key), zap.Int("failures", l.failures.NumRequeues(key)), zap.Duration("in", backOff), zap.Error(err))
 		again = sooner(again, backOff)
 	case probe:
-		l.log.Warn("refused by the API server; looking again later", zap.String("job", key), zap.Duration("in", slowProbe), zap.Error(err))
-		l.failures.Forget(key)
-		again = sooner(again, slowProbe)
+		backOff := max(l.failures.When(key), firstProbe)
+		l.log.Warn("refused by the API server; looking again later", zap.String("job", key), zap.Duration("in", backOff), zap.Error(err))
+		again = sooner(again, backOff)
 	}
 	if again > 0 {
 		l.queue.AddAfter(key, again)

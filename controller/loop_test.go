@@ -28,7 +28,7 @@ func TestSettle(t *testing.T) {
 		{time.Hour, invalid, slowProbe},
 		{time.Second, invalid, time.Second},    // a deadline does not wait for a back-off
 		{time.Millisecond, invalid, slowProbe}, // the rest of a plan does
-		{0, transient, slowProbe / 10},
+		{0, transient, longestTrouble},
 		{0, forbidden, slowProbe},
 		{20 * time.Second, errors.Join(forbidden, transient), 20 * time.Second},
 	} {
@@ -42,9 +42,28 @@ func TestSettle(t *testing.T) {
 		if spy.after != c.want {
 			t.Errorf("%v after %v: again in %v, want %v", c.wish, c.err, spy.after, c.want)
 		}
-		if forgot := l.failures.NumRequeues("ns/a") == 0; forgot != (c.err == nil || sortError(c.err) == probe) {
+		if forgot := l.failures.NumRequeues("ns/a") == 0; forgot != (c.err == nil) {
 			t.Errorf("after %v the failures are forgotten: %v", c.err, forgot)
 		}
+	}
+}
+
+// TestProbesSlowDown: what somebody may be about to mend is tried soon, what nobody mends seldom.
+func TestProbesSlowDown(t *testing.T) {
+	l := newTestController(t, newAPIServer(t), nil).loops[0]
+	spy := &spyQueue{TypedDelayingInterface: l.queue}
+	l.queue = spy
+	sum := time.Duration(0)
+	for try := range 20 {
+		before := spy.after
+		l.settle("ns/a", 0, apierrors.NewBadRequest("x"))
+		if spy.after < before || try == 0 && spy.after != firstProbe {
+			t.Errorf("try %d in %s, the one before in %s", try, spy.after, before)
+		}
+		sum += spy.after
+	}
+	if spy.after != slowProbe || sum < time.Hour/2 {
+		t.Errorf("20 tries within %s, the last after %s", sum, spy.after)
 	}
 }
 

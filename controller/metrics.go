@@ -53,14 +53,14 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		plan.CountDeleted:   "Jobs that were deleted because their time to live was over.",
 		plan.CountSucceeded: "Jobs that succeeded.",
 		plan.CountFailed:    "Jobs that failed.",
-		plan.CountRestarted: "Restarts of replicas by the operator.",
+		plan.CountRestarted: "Restarts of replicas by the operator; several at once count once.",
 	} {
 		m.jobs[c] = counter("jobs_"+string(c)+"_total", help, "job_namespace", "framework")
 	}
 	m.rejected = counter("jobs_rejected_total", "Specs that were rejected, by the code of their first problem.", "job_namespace", "framework", "reason")
 	m.watchErrors = counter("watch_errors_total", "Watches of jobs that could not start.", "kind")
 	m.liveReads = counter("live_reads_total", "Passes that read from the API server because the caches lagged.", "kind")
-	m.events = counter("events_total", "Events, by result: sent, known (the API server had it), refused.", "result")
+	m.events = counter("events_total", "Events, by result: sent, known (the API server had it), refused, late (not told for most of an hour), postponed (no room; asked for again).", "result")
 	m.panics = prometheus.NewCounter(prometheus.CounterOpts{Name: "training_operator_panics_total", Help: "Passes that panicked. Anything but 0 is a defect."})
 	m.eventBacklog = prometheus.NewGauge(prometheus.GaugeOpts{Name: "training_operator_events_backlog", Help: "Events that wait to be sent."})
 	m.served = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "training_operator_kind_served", Help: "1 if the API server serves the kind and it is watched."}, []string{"kind"})

@@ -18,15 +18,18 @@ import (
 func (l *kindLoop) listed(verb string, names map[schema.Resource][]string) []plan.Event {
 	var events []plan.Event
 	for resource, named := range names {
-		noun := "job"
-		if resource == schema.Pods() || resource == schema.Services() {
+		noun := resource.Kind
+		switch resource {
+		case schema.Pods(), schema.Services():
 			noun = strings.ToLower(resource.Kind)
+		case l.kind.Resource():
+			noun = "job"
 		}
 		if len(named) > 1 {
 			noun += "s"
 		}
 		events = append(events, plan.Event{Type: corev1.EventTypeNormal,
-			Reason:   reasons(strings.ToLower(strings.TrimSuffix(verb, "d")), resource).done,
+			Reason:   reasons(l.kind, strings.ToLower(strings.TrimSuffix(verb, "d")), resource).done,
 			Message:  verb + " " + noun + ": " + ranges(named),
 			Occasion: l.options.Now().Format(time.RFC3339Nano)})
 	}
@@ -34,10 +37,17 @@ func (l *kindLoop) listed(verb string, names map[schema.Resource][]string) []pla
 	return events
 }
 
-// reasons of the events that tell a write of a resource, done or failed. Whatever is neither a pod nor a
-// service is the job itself, which is deleted when its time to live is over.
-func reasons(verb string, r schema.Resource) (reason struct{ done, failed string }) {
+// reasons of the events that tell a write of a resource, done or failed. The job itself is deleted when its time to
+// live is over. An update is told only if it failed.
+func reasons(kind *schema.Kind, verb string, r schema.Resource) (reason struct{ done, failed string }) {
+	extra := r.ExtraReasons()
 	switch {
+	case isExtra(kind, r) && verb == "create":
+		reason.done, reason.failed = extra.Created, extra.CreateFailed
+	case isExtra(kind, r) && verb == "update":
+		reason.failed = extra.UpdateFailed
+	case isExtra(kind, r):
+		reason.done, reason.failed = extra.Deleted, extra.DeleteFailed
 	case verb == "create" && r == schema.Pods():
 		reason.done, reason.failed = schema.ReasonCreatedPod, schema.ReasonCreatePodFailed
 	case verb == "create":

@@ -29,7 +29,7 @@ func TestRanges(t *testing.T) {
 }
 
 func TestListedIsOneEventAResource(t *testing.T) {
-	l := &kindLoop{Controller: &Controller{options: Options{Now: func() time.Time { return time.Unix(0, 5).UTC() }}}, log: zap.NewNop()}
+	l := &kindLoop{kind: schema.TFJob(), Controller: &Controller{options: Options{Now: func() time.Time { return time.Unix(0, 5).UTC() }}}, log: zap.NewNop()}
 	got := l.listed("Created", map[schema.Resource][]string{schema.Services(): {"a-0", "a-1"}, schema.Pods(): {"a-0"}})
 	if len(got) != 2 || got[0].Message != "Created pod: a-0" || got[0].Reason != schema.ReasonCreatedPod ||
 		got[1].Message != "Created services: a-0..1" || got[1].Reason != schema.ReasonCreatedService {

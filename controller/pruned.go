@@ -3,6 +3,7 @@ package controller
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,10 +58,10 @@ func (p *prunedWrites) forget(uid types.UID) {
 	delete(p.wrote, uid)
 }
 
-func (p *prunedWrites) clear() {
+func (p *prunedWrites) forgetAll(gone func(types.UID) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	clear(p.wrote)
+	maps.DeleteFunc(p.wrote, func(uid types.UID, _ pruning) bool { return gone(uid) })
 }
 
 func sameText(a, b *schema.Status) bool {

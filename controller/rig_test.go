@@ -17,7 +17,7 @@ import (
 // newTestController makes a controller of TFJobs against s; change may change its options.
 func newTestController(t *testing.T, s *apiServer, change func(*Options)) *Controller {
 	t.Helper()
-	o := Options{Config: &rest.Config{Host: s.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}, Watched: Jobs([]*schema.Kind{schema.TFJob()}), Workers: 2,
+	o := Options{Config: &rest.Config{Host: s.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}, Watched: Jobs([]*schema.Kind{schema.TFJob()}), Workers: 2, EventQPS: 50,
 		Identity: "me", Log: zap.NewNop(), Registry: prometheus.NewRegistry(), Now: time.Now}
 	if change != nil {
 		change(&o)

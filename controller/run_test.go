@@ -65,7 +65,7 @@ func TestForbiddenIsTriedAgainSoon(t *testing.T) {
 	s := newAPIServer(t)
 	begin := time.Now()
 	s.refuse = func(verb, resource, name string) *refusing {
-		if verb == http.MethodPost && resource == "pods" && time.Since(begin) < 500*time.Millisecond {
+		if verb == http.MethodPost && resource == "pods" && time.Since(begin) < 5*safetyNet/2 { // longer than any other pass waits
 			return &refusing{http.StatusForbidden, metav1.StatusReasonForbidden, `error looking up service account ns/default: serviceaccount "default" not found`}
 		}
 		return nil
@@ -98,7 +98,7 @@ func TestNoStatusSubresource(t *testing.T) {
 	s.noStatus = true
 	start(t, newTestController(t, s, nil))
 	s.put(job("a", 1, `{}`))
-	eventually(t, "a try", func() bool { return s.count("PATCH tfjobs a") > 0 })
+	eventually(t, "a try", func() bool { return s.count("PATCH tfjobs/status a") > 0 })
 	eventually(t, "an event", func() bool { return len(s.names("events")) > 0 })
 	if pods := s.names("pods"); len(pods) > 0 {
 		t.Errorf("created %v without a record", pods)
@@ -111,7 +111,7 @@ func TestNoStatusSubresource(t *testing.T) {
 func TestRefusedStatusIsTold(t *testing.T) {
 	s := newAPIServer(t)
 	s.refuse = func(verb, resource, name string) *refusing {
-		if verb == http.MethodPatch && resource == "tfjobs" {
+		if verb == http.MethodPatch && resource == "tfjobs/status" {
 			return &refusing{http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "spec.x: a rule of the schema"}
 		}
 		return nil
@@ -156,7 +156,8 @@ func TestLaggingWatch(t *testing.T) {
 	}
 }
 
-// A watch that is never heard of again: after patience the pass reads from the server.
+// Watches that are never heard of again, right behind the creation of the children: nobody but the operator itself
+// would look at the job again, and after patience it reads from the server.
 func TestLostWatchIsReadAround(t *testing.T) {
 	s := newAPIServer(t)
 	var ahead time.Duration
@@ -164,18 +165,41 @@ func TestLostWatchIsReadAround(t *testing.T) {
 		o.Now = func() time.Time { s.mu.Lock(); defer s.mu.Unlock(); return time.Now().Add(ahead) }
 	})
 	start(t, c)
-	eventually(t, "the watch", func() bool { return s.count("GET pods") > 0 })
-	s.locked(func() { s.held["pods"] = true })
+	eventually(t, "the watches", func() bool { return s.count("GET pods") > 0 && s.count("GET services") > 0 })
+	s.refuse = func(verb, resource, name string) *refusing {
+		if verb == http.MethodPatch {
+			s.locked(func() { s.held["tfjobs"], s.held["pods"], s.held["services"] = true, true, true })
+		}
+		return nil
+	}
 	s.put(job("a", 1, `{}`))
 	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
 	s.phase("a-worker-0", "Running")
 	eventually(t, "a live read", func() bool {
 		s.locked(func() { ahead += time.Second })
-		c.loops[0].queue.Add("ns/a")
 		st := s.head("a")
 		return st.Is(schema.Running)
 	})
 	if !slices.Equal(s.names("pods"), []string{"a-worker-0"}) {
 		t.Errorf("pods: %v", s.names("pods"))
 	}
+}
+
+// A deletion that is refused with a conflict, though the object still is what was seen: no event follows, so nobody else
+// would come back for it.
+func TestConflictingDeletionIsTriedAgain(t *testing.T) {
+	s := newAPIServer(t)
+	refused := 0
+	s.refuse = func(verb, resource, name string) *refusing {
+		if verb == http.MethodDelete && resource == "services" && refused < 5 { // more often than events bring the job back
+			refused++
+			return &refusing{http.StatusConflict, metav1.StatusReasonConflict, "a webhook says so"}
+		}
+		return nil
+	}
+	start(t, newTestController(t, s, nil))
+	s.put(job("a", 1, `{"cleanPodPolicy":"All"}`))
+	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
+	s.phase("a-worker-0", "Succeeded")
+	eventually(t, "no children", func() bool { return len(s.names("pods"))+len(s.names("services")) == 0 })
 }

@@ -1,10 +1,12 @@
 package controller
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -27,11 +29,15 @@ type apiServer struct {
 	objects map[string]map[string]any // by path
 	history []change
 	seen    []string // requests, as "POST pods a"
+	lists   []string // what was listed, and from when, as "pods 0"
 
 	absent     bool                                        // the kind is not served
+	serves     map[string]string                           // resources that are served beside it, by group and version
 	noStatus   bool                                        // the kind has no status subresource
 	refuse     func(verb, resource, name string) *refusing // nil: let it through
 	prune      func(status map[string]any)                 // what the schema drops
+	strip      bool                                        // a webhook takes annotations away
+	keep       func(object map[string]any)                 // what it drops of a merged object
 	held       map[string]bool                             // resources whose watches tell nothing
 	closing    chan struct{}
 	afterwards func(verb, resource, name string) // called without the lock
@@ -140,21 +146,27 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	segments := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	if len(segments) <= 3 && !strings.HasPrefix(r.URL.Path, "/api/v1/") {
-		s.discover(w)
+		s.discover(w, strings.Join(segments[1:], "/"))
 		return
 	}
 	resource, name, path, status := address(segments)
-	verb := r.Method
+	verb, asked := r.Method, resource
+	if status {
+		asked += "/status"
+	}
 	if r.URL.Query().Get("watch") != "" {
 		s.watch(w, r, resource)
 		return
 	}
 	s.mu.Lock()
-	s.seen = append(s.seen, strings.TrimSpace(verb+" "+resource+" "+name))
+	s.seen = append(s.seen, strings.TrimSpace(verb+" "+asked+" "+name))
+	if verb == http.MethodGet && name == "" {
+		s.lists = append(s.lists, resource+" "+r.URL.Query().Get("resourceVersion"))
+	}
 	refuse := s.refuse
 	s.mu.Unlock()
 	if refuse != nil {
-		if no := refuse(verb, resource, name); no != nil {
+		if no := refuse(verb, asked, name); no != nil {
 			answerStatus(w, no.code, no.reason, no.message)
 			return
 		}
@@ -170,6 +182,9 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
+	if s.afterwards != nil {
+		s.afterwards(verb, asked, name)
+	}
 	_, _ = w.Write(answer)
 }
 
@@ -195,7 +210,7 @@ func (s *apiServer) answer(verb, resource, name, path string, status bool, body 
 	defer s.mu.Unlock()
 	object := s.objects[path]
 	switch {
-	case resource == "tfjobs" && (s.absent || status && s.noStatus):
+	case resource == "tfjobs" && (s.absent || status && s.noStatus), s.unserved(path):
 		return http.StatusNotFound, nil
 	case verb == http.MethodPost:
 		return s.create(path, body)
@@ -212,6 +227,9 @@ func (s *apiServer) answer(verb, resource, name, path string, status bool, body 
 		s.drop(path)
 		return http.StatusOK, nil
 	case verb == http.MethodPatch:
+		if !status && resource != "tfjobs" {
+			return s.merge(path, object, body)
+		}
 		return s.patch(path, object, body)
 	case verb == http.MethodPut:
 		var o map[string]any
@@ -241,14 +259,58 @@ func (s *apiServer) list(resource string, within bool, path string) []byte {
 			items = append(items, o)
 		}
 	}
-	kinds := map[string][2]string{"tfjobs": {"kubeflow.org/v1", "TFJobList"}, "pods": {"v1", "PodList"}, "services": {"v1", "ServiceList"}}
+	kinds := map[string][2]string{"tfjobs": {"kubeflow.org/v1", "TFJobList"}, "pods": {"v1", "PodList"}, "services": {"v1", "ServiceList"}, "podgroups": {"scheduling.volcano.sh/v1beta1", "PodGroupList"}, "horizontalpodautoscalers": {"autoscaling/v2", "HorizontalPodAutoscalerList"}}
 	text, _ := json.Marshal(map[string]any{"apiVersion": kinds[resource][0], "kind": kinds[resource][1],
 		"metadata": map[string]any{"resourceVersion": strconv.Itoa(s.version)}, "items": items})
 	return text
 }
 
+// unserved says whether a path leads to extra objects that are not served.
+func (s *apiServer) unserved(path string) bool {
+	segments := strings.Split(path, "/")
+	return (strings.Contains(path, "/podgroups") || strings.Contains(path, "/horizontalpodautoscalers")) && s.serves[segments[2]+"/"+segments[3]] == ""
+}
+
+// merge understands merge patches that name a resourceVersion.
+func (s *apiServer) merge(path string, object map[string]any, body []byte) (int, []byte) {
+	var patch map[string]any
+	_ = json.Unmarshal(body, &patch)
+	if patch["metadata"].(map[string]any)["resourceVersion"] != object["metadata"].(map[string]any)["resourceVersion"] {
+		return http.StatusConflict, nil
+	}
+	var changed map[string]any
+	before, _ := json.Marshal(object)
+	_ = json.Unmarshal(before, &changed)
+	mergeInto(changed, patch)
+	if s.keep != nil {
+		s.keep(changed)
+	}
+	if after, _ := json.Marshal(changed); string(after) != string(before) {
+		s.store(path, changed)
+	}
+	text, _ := json.Marshal(s.objects[path])
+	return http.StatusOK, text
+}
+
+func mergeInto(object, patch map[string]any) {
+	for key, value := range patch {
+		inner, ok := value.(map[string]any)
+		if !ok {
+			object[key] = value
+			continue
+		}
+		if _, there := object[key].(map[string]any); !there {
+			object[key] = map[string]any{}
+		}
+		mergeInto(object[key].(map[string]any), inner)
+	}
+}
+
 // patch understands what the engine sends.
 func (s *apiServer) patch(path string, object map[string]any, body []byte) (int, []byte) {
+	if bytes.HasPrefix(body, []byte("{")) {
+		return s.annotate(path, object, body)
+	}
 	var steps []struct {
 		Path  string
 		Value any
@@ -280,10 +342,41 @@ func (s *apiServer) patch(path string, object map[string]any, body []byte) (int,
 	return http.StatusOK, text
 }
 
+// annotate understands a merge patch of annotations.
+func (s *apiServer) annotate(path string, object map[string]any, body []byte) (int, []byte) {
+	var patch struct {
+		Metadata struct {
+			ResourceVersion string
+			Annotations     map[string]any
+		}
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.DisallowUnknownFields()
+	meta := object["metadata"].(map[string]any)
+	if err := decoder.Decode(&patch); err != nil {
+		return http.StatusBadRequest, nil
+	}
+	if patch.Metadata.ResourceVersion != meta["resourceVersion"] {
+		return http.StatusConflict, nil
+	}
+	changed := maps.Clone(object)
+	changed["metadata"] = maps.Clone(meta)
+	annotations := map[string]any{}
+	if old, ok := meta["annotations"].(map[string]any); ok {
+		maps.Copy(annotations, old)
+	}
+	if !s.strip {
+		maps.Copy(annotations, patch.Metadata.Annotations)
+	}
+	changed["metadata"].(map[string]any)["annotations"] = annotations
+	text, _ := json.Marshal(s.store(path, changed))
+	return http.StatusOK, text
+}
+
 func (s *apiServer) watch(w http.ResponseWriter, r *http.Request, resource string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r.URL.Query().Get("sendInitialEvents") != "" || s.absent && resource == "tfjobs" {
+	if r.URL.Query().Get("sendInitialEvents") != "" || s.absent && resource == "tfjobs" || s.unserved(r.URL.Path) {
 		answerStatus(w, http.StatusNotFound, metav1.StatusReasonNotFound, "")
 		return
 	}
@@ -305,17 +398,23 @@ func (s *apiServer) watch(w http.ResponseWriter, r *http.Request, resource strin
 			return
 		default:
 		}
-		if r.Context().Err() != nil || s.absent && resource == "tfjobs" {
+		if r.Context().Err() != nil || s.absent && resource == "tfjobs" || s.unserved(r.URL.Path) {
 			return
 		}
 		s.changed.Wait()
 	}
 }
 
-func (s *apiServer) discover(w http.ResponseWriter) {
+func (s *apiServer) discover(w http.ResponseWriter, group string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.absent {
+	if plural := s.serves[group]; plural != "" {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: group,
+			APIResources: []metav1.APIResource{{Name: plural, Namespaced: true}}})
+		return
+	}
+	if s.absent || group != "kubeflow.org/v1" {
 		answerStatus(w, http.StatusNotFound, metav1.StatusReasonNotFound, "")
 		return
 	}

@@ -93,7 +93,7 @@ func TestRemove(t *testing.T) {
 		}
 	})
 	err := l.remove(t.Context(), someHead(), deletions)
-	if err == nil || !strings.Contains(err.Error(), "delete Pod refused") || strings.Contains(err.Error(), "replaced") {
+	if err == nil || !strings.Contains(err.Error(), "delete Pod refused") || !strings.Contains(err.Error(), "delete Pod replaced") || sortError(err) != retry {
 		t.Errorf("error: %v", err)
 	}
 	if got := strings.Join(s.names("pods"), " "); got != "refused replaced" {
@@ -119,8 +119,9 @@ func TestRecord(t *testing.T) {
 	})
 	s.prune = func(status map[string]any) { delete(status, "observedGeneration"); delete(status, "startTime") }
 	todo := plan.Plan{Status: statusAt(5, "A")}
-	if err := l.record(t.Context(), head, todo); err != nil {
-		t.Fatal(err)
+	version, err := l.record(t.Context(), head, todo)
+	if err != nil || version != s.storedVersion() {
+		t.Fatal(version, err)
 	}
 	if l.keepsGeneration.Load() {
 		t.Error("the generation is taken for kept")
@@ -129,22 +130,22 @@ func TestRecord(t *testing.T) {
 		t.Error("the floor was not raised to our own write")
 	}
 	stale := *head
-	if err := l.record(t.Context(), &stale, plan.Plan{Status: statusAt(6, "B")}); sortError(err) != retry {
+	if _, err := l.record(t.Context(), &stale, plan.Plan{Status: statusAt(6, "B")}); sortError(err) != retry {
 		t.Errorf("a status computed from an older version: %v", err)
 	}
 	now := *head
 	now.Meta.ResourceVersion = s.storedVersion()
 	writes := s.count("PATCH")
-	if err := l.record(t.Context(), &now, todo); err != nil || s.count("PATCH") != writes {
+	if version, err := l.record(t.Context(), &now, todo); err != nil || version != now.Meta.ResourceVersion || s.count("PATCH") != writes {
 		t.Errorf("what the server does not keep was written again: %v", err)
 	}
 	s.prune = nil
-	if err := l.record(t.Context(), &now, plan.Plan{Status: statusAt(6, "B")}); err != nil || !l.keepsGeneration.Load() {
+	if _, err := l.record(t.Context(), &now, plan.Plan{Status: statusAt(6, "B")}); err != nil || !l.keepsGeneration.Load() {
 		t.Errorf("error %v; the generation is taken for dropped", err)
 	}
 	missing := *someHead()
 	missing.Meta.Name = "missing"
-	if err := l.record(t.Context(), &missing, todo); !errors.Is(err, errUnrecorded) {
+	if _, err := l.record(t.Context(), &missing, todo); !errors.Is(err, errUnrecorded) {
 		t.Errorf("a job that is gone: %v", err)
 	}
 }

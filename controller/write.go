@@ -57,7 +57,8 @@ func (l *kindLoop) createOne(ctx context.Context, head *schema.Head, o schema.Ob
 //
 //	the object's controller owner             answer
 //	this very job                             done; the cache will show it
-//	this very job, but it is not selected     told, never touched: the cache will not show it
+//	this very job, but it is not selected     told, never touched: the cache will not show it; an extra object
+//	                                          gets its label: earlier operators made them without
 //	a deleted job of the same name and kind   wait for garbage collection
 //	anybody else, nobody                      a conflict: told, never touched
 //	(the object has gone meanwhile)           try again
@@ -68,6 +69,8 @@ func (l *kindLoop) whose(ctx context.Context, head *schema.Head, o schema.Object
 		return &writeError{"create", o.Resource, o.Name, errOldOwner}
 	case err != nil:
 		return fmt.Errorf("look at %s %s, whose name is taken: %w", o.Resource.Kind, o.Name, err)
+	case got.Controller == head.Meta.UID && got.Operator != head.Kind.Controller && isExtra(head.Kind, o.Resource):
+		return l.adopt(ctx, head, o, got)
 	case got.Controller == head.Meta.UID && got.Operator != head.Kind.Controller:
 		return &unseenError{o, head.Kind.Controller}
 	case got.Controller == head.Meta.UID:
@@ -79,7 +82,7 @@ func (l *kindLoop) whose(ctx context.Context, head *schema.Head, o schema.Object
 	return &conflictError{o}
 }
 
-// raise notes that a child, or the job itself, was written at a version.
+// raise notes that a child, an extra object, or the job itself, was written at a version.
 func (l *kindLoop) raise(head *schema.Head, r schema.Resource, got written) {
 	switch r {
 	case schema.Pods():
@@ -88,6 +91,8 @@ func (l *kindLoop) raise(head *schema.Head, r schema.Resource, got written) {
 		l.floors.raise(head.Meta.UID, "", "", got.ResourceVersion)
 	case head.Kind.Resource():
 		l.floors.raise(head.Meta.UID, got.ResourceVersion, "", "")
+	default:
+		l.floors.raiseExtra(head.Meta.UID, r, got.ResourceVersion)
 	}
 }
 
@@ -97,15 +102,20 @@ func (l *kindLoop) remove(ctx context.Context, head *schema.Head, deletions []pl
 	failed := inParallel(0, len(deletions), func(i int) error {
 		d := deletions[i]
 		got, err := l.api.remove(ctx, d)
-		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-			return nil // gone already, or another object under the same name, which is not ours to delete
+		if apierrors.IsNotFound(err) {
+			l.floors.bury(head.Meta.UID, d.UID)
+			return nil // gone already
 		}
 		if err != nil {
+			// A conflict, too: it may be another object under the same name, which is not ours to delete and which the
+			// caches will show, or some admission webhook, and then no event will bring us back.
 			return &writeError{"delete", d.Resource, d.Name, err}
 		}
 		gone[i] = true
-		if got.Deleting { // otherwise the version is that of the last state before the end
+		if got.Deleting {
 			l.raise(head, d.Resource, got)
+		} else { // the version is that of the last state before the end, if there is one
+			l.floors.bury(head.Meta.UID, d.UID)
 		}
 		return nil
 	})
@@ -155,7 +165,7 @@ func (l *kindLoop) creations(head *schema.Head, objects []schema.Object, made []
 	}
 	events := l.listed("Created", names)
 	if told := firstWorthTelling(failed); told != nil {
-		events = append(events, refusal("creating", told, occasion(head)))
+		events = append(events, refusal(head.Kind, "creating", told, occasion(head)))
 	}
 	return events
 }
@@ -169,7 +179,7 @@ func (l *kindLoop) removals(head *schema.Head, deletions []plan.Deletion, gone [
 	}
 	events := l.listed("Deleted", names)
 	if told := firstWorthTelling(failed); told != nil {
-		events = append(events, refusal("deleting", told, occasion(head)))
+		events = append(events, refusal(head.Kind, "deleting", told, occasion(head)))
 	}
 	return events
 }
@@ -184,7 +194,7 @@ func firstWorthTelling(failed []error) error {
 }
 
 // refusal is the event for a write that failed for a reason the author should know.
-func refusal(doing string, err error, occasion string) plan.Event {
+func refusal(kind *schema.Kind, doing string, err error, occasion string) plan.Event {
 	event := plan.Event{Type: corev1.EventTypeWarning, Reason: schema.ReasonCreatePodFailed,
 		Message: "Error " + doing + ": " + err.Error(), Occasion: occasion}
 	var write *writeError
@@ -192,7 +202,7 @@ func refusal(doing string, err error, occasion string) plan.Event {
 	case isForeign(err):
 		event.Reason, event.Message = schema.ReasonNameConflict, err.Error()
 	case errors.As(err, &write):
-		event.Reason = reasons(write.verb, write.resource).failed
+		event.Reason = reasons(kind, write.verb, write.resource).failed
 	}
 	return event
 }

@@ -1,9 +1,11 @@
 package controller
 
 import (
+	"context"
 	"errors"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 func TestInParallel(t *testing.T) {
@@ -33,5 +35,27 @@ func TestInParallel(t *testing.T) {
 	}
 	if failed := inParallel(3, 3, nil); len(failed) != 0 {
 		t.Errorf("nothing to do: %v", failed)
+	}
+}
+
+// As many as may run at once do: each waits here for all the others.
+func TestInParallelIsParallel(t *testing.T) {
+	together, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	all := make(chan struct{})
+	var begun atomic.Int64
+	failed := inParallel(0, atOnce, func(int) error {
+		if begun.Add(1) == atOnce {
+			close(all)
+		}
+		select {
+		case <-all:
+			return nil
+		case <-together.Done():
+			return together.Err()
+		}
+	})
+	if len(failed) > 0 {
+		t.Errorf("%d of %d waited in vain for the others", len(failed), atOnce)
 	}
 }

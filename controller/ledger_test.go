@@ -1,0 +1,227 @@
+package controller
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"stoic/controller/plan"
+	"stoic/schema"
+)
+
+// failing stores a job whose one worker may be restarted, starts a controller of pods that are old enough to be replaced
+// at once, and waits for the pod.
+func failing(t *testing.T, policy string) (*apiServer, *Controller) {
+	t.Helper()
+	s := newAPIServer(t)
+	c := newTestController(t, s, func(o *Options) { o.Now = func() time.Time { return time.Now().Add(20 * time.Minute) } })
+	o := job("a", 1, policy)
+	o["spec"].(map[string]any)["tfReplicaSpecs"].(map[string]any)["Worker"].(map[string]any)["restartPolicy"] = "ExitCode"
+	s.put(o)
+	start(t, c)
+	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
+	return s, c
+}
+
+// ledger reads that of the stored job a.
+func (s *apiServer) ledger() (l schema.Ledger) {
+	s.locked(func() {
+		annotations, _ := s.objects[jobsPath+"a"]["metadata"].(map[string]any)["annotations"].(map[string]any)
+		text, _ := annotations[schema.AnnotationLedger].(string)
+		_ = json.Unmarshal([]byte(text), &l)
+	})
+	return l
+}
+
+// pod is the UID and the row of the stored pod, which are empty if there is none.
+func (s *apiServer) pod() (id types.UID, row string) {
+	s.locked(func() {
+		if o := s.objects["/api/v1/namespaces/ns/pods/a-worker-0"]; o != nil {
+			meta := o["metadata"].(map[string]any)
+			id = uid(meta["uid"].(string))
+			annotations, _ := meta["annotations"].(map[string]any)
+			row, _ = annotations[schema.AnnotationRestartCount].(string)
+		}
+	})
+	return id, row
+}
+
+func (s *apiServer) requests() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.seen)
+}
+
+// A job pays for its restarts, each of them with one request and before its pod is deleted, and for nothing else.
+func TestRestartsAreOnRecordFirst(t *testing.T) {
+	s, c := failing(t, `{"backoffLimit":2}`)
+	if n := s.count("PATCH"); n != 1 {
+		t.Errorf("%d patches before anything failed, want that of the status", n)
+	}
+	for _, row := range []string{"1", "1"} { // the clock says that each stood for long
+		first, _ := s.pod()
+		before := s.ledger().Restarts
+		s.phase("a-worker-0", "Failed")
+		eventually(t, "another pod", func() bool { now, _ := s.pod(); return now != first && now != "" })
+		if now, got := s.pod(); got != row {
+			t.Errorf("pod %s says %q failed before it, want %s", now, got, row)
+		}
+		want := schema.Ledger{Job: s.ledger().Job, Restarts: before + 1, Failed: map[string]schema.Failure{"worker-0": {Pod: first, Row: 1}}}
+		if diff := cmp.Diff(want, s.ledger()); diff != "" {
+			t.Errorf("ledger (-want +got):\n%s", diff)
+		}
+	}
+	if got := counted(t, c, "training_operator_jobs_restarted_total"); got != 2 {
+		t.Errorf("%v restarts counted, want 2", got)
+	}
+	s.phase("a-worker-0", "Failed")
+	eventually(t, "the verdict", func() bool { status := s.head("a"); return status.Is(schema.Failed) })
+	if total := s.ledger().Restarts; total != 2 {
+		t.Errorf("%d on record, want 2", total)
+	}
+	// Of a restart: status, ledger, deletion, in this order.
+	all := slices.DeleteFunc(s.requests(), func(r string) bool { return strings.HasPrefix(r, "POST events") }) // sent meanwhile
+	if at := slices.Index(all, "DELETE pods a-worker-0"); at < 2 || strings.Join(all[at-2:at], ", ") != "PATCH tfjobs/status a, PATCH tfjobs a" {
+		t.Errorf("before the deletion: %v", all[:at])
+	}
+}
+
+// Whatever keeps the ledger from being written, no failed pod is deleted meanwhile, and it is counted once.
+func TestLedgerThatCannotBeWritten(t *testing.T) {
+	for name, fault := range map[string]struct {
+		begin, end func(*apiServer)
+		told       bool
+	}{
+		"forbidden": {
+			func(s *apiServer) {
+				s.refuse = noLedger(refusing{http.StatusForbidden, metav1.StatusReasonForbidden, "no"})
+			}, func(s *apiServer) { s.refuse = nil }, true},
+		"taken away": {func(s *apiServer) { s.strip = true }, func(s *apiServer) { s.strip = false }, true},
+		"unavailable": {
+			func(s *apiServer) {
+				s.refuse = noLedger(refusing{http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "no"})
+			}, func(s *apiServer) { s.refuse = nil }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := failing(t, `{}`)
+			first, _ := s.pod()
+			s.locked(func() { fault.begin(s) })
+			s.phase("a-worker-0", "Failed")
+			eventually(t, "two attempts", func() bool { return s.count("PATCH tfjobs a") >= 2 })
+			if fault.told {
+				eventually(t, "a word to the author", func() bool {
+					return slices.ContainsFunc(s.events(), func(m string) bool {
+						return strings.HasPrefix(m, "Error recording restarts, so no failed pod is replaced: ")
+					})
+				})
+			}
+			if now, _ := s.pod(); now != first {
+				t.Fatal("the pod was deleted")
+			}
+			s.locked(func() { fault.end(s) })
+			eventually(t, "another pod", func() bool { now, _ := s.pod(); return now != first && now != "" })
+			if total := s.ledger().Restarts; total != 1 {
+				t.Errorf("%d on record, want 1", total)
+			}
+		})
+	}
+}
+
+// The pods of a finished job go when its verdict is in the ledger, and also if the API server refuses that for good: a
+// node is worth more than a precaution. Trouble that passes is waited for.
+func TestVerdictIsOnRecordFirst(t *testing.T) {
+	for name, c := range map[string]struct {
+		with *refusing
+		goes bool
+	}{
+		"taken":       {nil, true},
+		"forbidden":   {&refusing{http.StatusForbidden, metav1.StatusReasonForbidden, "no"}, true},
+		"unavailable": {&refusing{http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "no"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := failing(t, `{"cleanPodPolicy":"All"}`)
+			if c.with != nil {
+				s.locked(func() { s.refuse = noLedger(*c.with) })
+			}
+			s.phase("a-worker-0", "Succeeded")
+			eventually(t, "the attempt", func() bool { return s.count("PATCH tfjobs a") > map[bool]int{false: 2}[c.goes] })
+			if !c.goes {
+				if len(s.names("pods")) != 1 {
+					t.Fatal("the pod went unrecorded")
+				}
+				s.locked(func() { s.refuse = nil })
+			}
+			eventually(t, "the end of the pod", func() bool { return len(s.names("pods")) == 0 })
+			want := schema.Succeeded
+			if c.goes && c.with != nil {
+				want = ""
+			}
+			if got := s.ledger(); got.Verdict != want || (got.At == nil) != (want == "") {
+				t.Errorf("ledger: %+v, want %q", got, want)
+			}
+		})
+	}
+}
+
+func noLedger(with refusing) func(string, string, string) *refusing {
+	return func(verb, resource, _ string) *refusing {
+		if verb == http.MethodPatch && resource == "tfjobs" {
+			return &with
+		}
+		return nil
+	}
+}
+
+// A stranger who writes between the status and the ledger makes the pass come again.
+func TestEnterUnderItsVersion(t *testing.T) {
+	s := newAPIServer(t)
+	l := newTestController(t, s, nil).loops[0]
+	s.put(job("a", 1, `{}`))
+	head, old := someHead(), s.storedVersion()
+	todo := plan.Plan{Ledger: &schema.Ledger{Job: "mine", Restarts: 1}, Count: []plan.Count{{Counter: plan.CountRestarted}}}
+	s.put(job("a", 2, `{}`))
+	if err := l.enter(t.Context(), head, old, todo); sortError(err) != retry {
+		t.Errorf("under an old version: %v", err)
+	}
+	if err := l.enter(t.Context(), head, s.storedVersion(), todo); err != nil {
+		t.Error(err)
+	}
+	if got := s.ledger(); got.Restarts != 1 || !l.floors.own("mine", s.storedVersion()) {
+		t.Errorf("ledger %+v, or the floor was not raised", got)
+	}
+	missing := *head
+	missing.Meta.Name = "missing"
+	if err := l.enter(t.Context(), &missing, old, todo); !errors.Is(err, errUnrecorded) {
+		t.Errorf("a job that is gone: %v", err)
+	}
+}
+
+func TestRowOfAPod(t *testing.T) {
+	for text, want := range map[string]int64{"": 0, "0": 0, "3": 3, "-3": 0, "three": 0, "1e3": 0, "99999999999": schema.MaxCount, "99999999999999999999": schema.MaxCount} {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{schema.AnnotationRestartCount: text}}}
+		if got := slimPod(p).pod.Row; got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}
+
+// events are the messages that were told.
+func (s *apiServer) events() (messages []string) {
+	s.locked(func() {
+		for path, o := range s.objects {
+			if message, ok := o["message"].(string); ok && strings.Contains(path, "/events/") {
+				messages = append(messages, message)
+			}
+		}
+	})
+	return messages
+}

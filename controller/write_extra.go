@@ -1,0 +1,87 @@
+package controller
+
+import (
+	"context"
+	"errors"
+
+	"stoic/controller/plan"
+	"stoic/schema"
+)
+
+// isExtra: neither a job of the kind nor a pod nor a service.
+func isExtra(kind *schema.Kind, r schema.Resource) bool {
+	return r != schema.Pods() && r != schema.Services() && r != kind.Resource()
+}
+
+// apart splits what is to be made, in order, into extra objects and pods and services.
+func apart(objects []schema.Object) (extras, children []schema.Object) {
+	for i, o := range objects {
+		if o.Resource == schema.Pods() || o.Resource == schema.Services() {
+			return objects[:i], objects[i:]
+		}
+	}
+	return objects, nil
+}
+
+// createExtras posts extra objects and returns how many. One that is refused for good is not posted again for a while,
+// unless the job was changed.
+func (l *kindLoop) createExtras(ctx context.Context, head *schema.Head, objects []schema.Object) (tried int, _ error) {
+	var failed []error
+	for _, o := range objects {
+		e, asked := l.extra(o.Resource), occasion(head)+string(o.Body)
+		if e.spare(head.Meta.UID, asked, l.options.Now()) {
+			continue
+		}
+		err := l.create(ctx, head, []schema.Object{o})
+		e.note(head.Meta.UID, asked, sortError(err) == probe, l.options.Now())
+		failed = append(failed, err)
+		tried++
+	}
+	return tried, errors.Join(failed...)
+}
+
+// update changes extra objects. An update that is refused for good, or that the API server takes and changes nothing
+// for (a schema drops what we want), is not sent again for a while, unless the object has changed.
+func (l *kindLoop) update(ctx context.Context, head *schema.Head, updates []plan.Update) error {
+	var failed []error
+	for _, u := range updates {
+		e, asked := l.extra(u.Resource), u.ResourceVersion+string(u.Patch)
+		if e.spare(u.UID, asked, l.options.Now()) {
+			continue
+		}
+		got, err := l.api.merge(ctx, u.Resource, u.Namespace, u.Name, u.Patch)
+		if err != nil {
+			err = &writeError{"update", u.Resource, u.Name, err}
+			failed = append(failed, err)
+		} else {
+			l.raise(head, u.Resource, got)
+		}
+		e.note(u.UID, asked, sortError(err) == probe || got.ResourceVersion == u.ResourceVersion, l.options.Now())
+	}
+	if told := firstWorthTelling(failed); told != nil {
+		l.emitter.tell(head, []plan.Event{refusal(head.Kind, "updating", told, occasion(head))})
+	}
+	return errors.Join(failed...)
+}
+
+// extra is the watch of a resource that the kind names.
+func (l *kindLoop) extra(r schema.Resource) *extraWatch {
+	for _, e := range l.extras {
+		if e.resource == r {
+			return e
+		}
+	}
+	return &extraWatch{} // a planner that updates what its kind does not name; nothing is remembered of it
+}
+
+// adopt labels an extra object of this very job, so that it is seen.
+func (l *kindLoop) adopt(ctx context.Context, head *schema.Head, o schema.Object, got written) error {
+	patch := schema.JSON(map[string]any{"metadata": map[string]any{"uid": got.UID, "resourceVersion": got.ResourceVersion,
+		"labels": map[string]string{schema.LabelOperator: head.Kind.Controller, schema.LabelJob: head.Meta.Name}}})
+	got, err := l.api.merge(ctx, o.Resource, o.Namespace, o.Name, patch)
+	if err != nil {
+		return &writeError{"update", o.Resource, o.Name, err}
+	}
+	l.raise(head, o.Resource, got)
+	return nil
+}
