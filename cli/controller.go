@@ -33,11 +33,12 @@ type controllerFlags struct {
 	namespace             string
 	kinds                 []string
 	threads               int
-	qps                   float32
+	qps, eventQPS         float32
 	burst                 int
 	leaderElect           bool
 	leaseName, leaseSpace string
 	gangScheduler         string
+	wait                  waitFlags
 	log                   logFlags
 }
 
@@ -73,10 +74,12 @@ func (f *controllerFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.threads, "controller-threads", 8, "jobs of one kind that are worked on at the same time")
 	flags.Float32Var(&f.qps, "kube-api-qps", 200, "requests per second to the API server; -1 for no limit")
 	flags.IntVar(&f.burst, "kube-api-burst", 400, "requests to the API server at once")
+	flags.Float32Var(&f.eventQPS, "event-qps", defaultEventQPS, "events per second to the API server, beside its other requests; -1 for no limit")
 	flags.BoolVar(&f.leaderElect, "leader-elect", false, "let one of several processes work, chosen by a lease")
 	flags.StringVar(&f.leaseName, "leader-election-id", "1ca428e5.training-operator.kubeflow.org", "name of the lease")
 	flags.StringVar(&f.leaseSpace, "leader-election-namespace", "", `namespace of the lease (default: $MY_POD_NAMESPACE, else "kubeflow")`)
-	flags.StringVar(&f.gangScheduler, "gang-scheduler-name", "", "not supported by this version")
+	flags.StringVar(&f.gangScheduler, "gang-scheduler-name", "", `scheduler that places the pods of a job together: "volcano", or the name of one with the coscheduling plugin (default: none)`)
+	f.wait.register(flags)
 	f.log.register(flags)
 	for _, name := range meaningless() {
 		flags.String(name, "", "accepted, without effect")
@@ -84,11 +87,14 @@ func (f *controllerFlags) register(flags *pflag.FlagSet) {
 	}
 }
 
+// defaultEventQPS: a flood of 10,000 rejected jobs with all their problems is told in 20 minutes. More would be felt
+// by small API servers, where every event is a write.
+const defaultEventQPS = 50
+
 // meaningless are flags of the operator that this one replaces which have no meaning here: there is no webhook,
 // and the kinds that the images belong to are not served yet.
 func meaningless() []string {
 	return []string{"webhook-server-port", "webhook-service-name", "webhook-secret-name",
-		"pytorch-init-container-image", "pytorch-init-container-template-file", "pytorch-init-container-max-tries",
 		"mpi-kubectl-delivery-image"}
 }
 
@@ -113,31 +119,40 @@ func (f *controllerFlags) fill(flags *pflag.FlagSet) {
 // check finds what is wrong with the flags before anything is started.
 func (f *controllerFlags) check() error {
 	if f.namespace != "" && len(validation.IsDNS1123Label(f.namespace)) > 0 {
-		return &usageError{fmt.Errorf("--namespace: found %q, must be the name of one namespace, or be left out for all", f.namespace)}
+		return usageError(fmt.Errorf("--namespace: found %q, must be the name of one namespace, or be left out for all", f.namespace))
 	}
 	switch {
 	case f.metrics == "":
-		return &usageError{errors.New(`--metrics-bind-address: found "", must be an address such as ":8080", or "0" for nowhere`)}
+		return usageError(errors.New(`--metrics-bind-address: found "", must be an address such as ":8080", or "0" for nowhere`))
 	case f.probes == "":
-		return &usageError{errors.New(`--health-probe-bind-address: found "", must be an address such as ":8081", or "0" for nowhere`)}
+		return usageError(errors.New(`--health-probe-bind-address: found "", must be an address such as ":8081", or "0" for nowhere`))
 	case f.leaseName == "":
-		return &usageError{errors.New(`--leader-election-id: found "", must be a name`)}
+		return usageError(errors.New(`--leader-election-id: found "", must be a name`))
 	case f.threads < 1:
-		return &usageError{fmt.Errorf("--controller-threads: found %d, must be at least 1", f.threads)}
+		return usageError(fmt.Errorf("--controller-threads: found %d, must be at least 1", f.threads))
 	case f.qps == 0 || f.qps != f.qps: // NaN is no rate
-		return &usageError{fmt.Errorf("--kube-api-qps: found %v, must be positive, or -1 for no limit", f.qps)}
+		return usageError(fmt.Errorf("--kube-api-qps: found %v, must be positive, or -1 for no limit", f.qps))
 	case f.burst < 1:
-		return &usageError{fmt.Errorf("--kube-api-burst: found %d, must be at least 1", f.burst)}
-	case f.gangScheduler != "":
-		// To ignore it would start jobs piecemeal in a cluster that asked for all or nothing.
-		return &usageError{fmt.Errorf("--gang-scheduler-name: found %q, must be left out; this version does not schedule gangs", f.gangScheduler)}
+		return usageError(fmt.Errorf("--kube-api-burst: found %d, must be at least 1", f.burst))
+	case f.eventQPS == 0 || f.eventQPS != f.eventQPS:
+		return usageError(fmt.Errorf("--event-qps: found %v, must be positive, or -1 for no limit", f.eventQPS))
+	case f.gangScheduler != "" && len(validation.IsDNS1123Subdomain(strings.ToLower(f.gangScheduler))) > 0:
+		return usageError(fmt.Errorf("--gang-scheduler-name: found %q, must be the name of a scheduler, or be left out for none", f.gangScheduler))
 	}
 	return nil
 }
 
 // served picks the kinds that --enable-scheme names.
 func (f *controllerFlags) served() ([]*schema.Kind, error) {
+	surroundings, err := f.wait.cluster()
+	if err != nil {
+		return nil, err
+	}
+	surroundings.Gang = schema.Gang{Scheduler: f.gangScheduler}
 	all := schema.Kinds()
+	for i := range all {
+		all[i] = all[i].In(surroundings)
+	}
 	if len(f.kinds) == 0 {
 		return all, nil
 	}
@@ -149,7 +164,7 @@ func (f *controllerFlags) served() ([]*schema.Kind, error) {
 	for _, name := range f.kinds {
 		i := slices.IndexFunc(all, func(k *schema.Kind) bool { return strings.EqualFold(k.Name, strings.TrimSpace(name)) })
 		if i < 0 {
-			return nil, &usageError{fmt.Errorf("--enable-scheme: found %q, must be one of %s", name, strings.Join(names, ", "))}
+			return nil, usageError(fmt.Errorf("--enable-scheme: found %q, must be one of %s", name, strings.Join(names, ", ")))
 		}
 		if !slices.Contains(picked, all[i]) {
 			picked = append(picked, all[i])
@@ -180,7 +195,7 @@ func (f *controllerFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	o := operator{config: config, kinds: kinds, namespace: f.namespace, threads: f.threads,
+	o := operator{config: config, kinds: kinds, namespace: f.namespace, threads: f.threads, eventQPS: f.eventQPS,
 		metrics: f.metrics, probes: f.probes, log: log}
 	if f.leaderElect {
 		o.election = &controller.Election{Namespace: f.leaseSpace, Name: f.leaseName}
@@ -193,7 +208,7 @@ func (f *controllerFlags) config() (*rest.Config, error) {
 	if rules.ExplicitPath == "" && len(rules.Precedence) == 0 {
 		config, err := rest.InClusterConfig()
 		if errors.Is(err, rest.ErrNotInCluster) {
-			return nil, &usageError{errors.New("no API server: this is not a pod; give --kubeconfig or set KUBECONFIG")}
+			return nil, usageError(errors.New("no API server: this is not a pod; give --kubeconfig or set KUBECONFIG"))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read the service account of the pod: %w", err)
@@ -211,7 +226,7 @@ func (f *controllerFlags) config() (*rest.Config, error) {
 		config, err = loader.ClientConfig()
 	}
 	if err != nil {
-		return nil, &usageError{fmt.Errorf("read the kubeconfig %s: %w", cmp.Or(f.kubeconfig, os.Getenv("KUBECONFIG")), err)}
+		return nil, usageError(fmt.Errorf("read the kubeconfig %s: %w", cmp.Or(f.kubeconfig, os.Getenv("KUBECONFIG")), err))
 	}
 	return f.paced(config), nil
 }
@@ -227,6 +242,7 @@ type operator struct {
 	kinds           []*schema.Kind
 	namespace       string
 	threads         int
+	eventQPS        float32
 	metrics, probes string // addresses, or "0"
 	election        *controller.Election
 	log             *zap.Logger
@@ -244,8 +260,8 @@ func (o operator) run(ctx context.Context) error {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), BuildInfo())
 	c, err := controller.New(controller.Options{
-		Config: o.config, Watched: controller.Jobs(o.kinds), Namespace: o.namespace, Domain: os.Getenv("CUSTOM_CLUSTER_DOMAIN"),
-		Workers: o.threads, Identity: identity, Election: o.election, Log: o.log, Registry: registry, Now: time.Now,
+		Config: o.config, Watched: controller.Jobs(o.kinds), Namespace: o.namespace,
+		Workers: o.threads, EventQPS: o.eventQPS, Identity: identity, Election: o.election, Log: o.log, Registry: registry, Now: time.Now,
 	})
 	if err != nil {
 		return err

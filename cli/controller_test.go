@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -133,12 +134,13 @@ func TestEnvironmentFillsWhatFlagsLeave(t *testing.T) {
 
 func TestServedKinds(t *testing.T) {
 	for name, test := range map[string]struct{ given, want []string }{
-		"all":      {nil, []string{"TFJob"}},
+		"all":      {nil, []string{"PyTorchJob", "TFJob"}},
+		"both":     {[]string{"tfjob", "pytorchjob"}, []string{"TFJob", "PyTorchJob"}},
 		"case":     {[]string{"tfJOB"}, []string{"TFJob"}},
 		"repeated": {[]string{"TFJob", "tfjob"}, []string{"TFJob"}},
 		"blanks":   {[]string{" TFJob"}, []string{"TFJob"}},
 	} {
-		f := controllerFlags{kinds: test.given}
+		f := controllerFlags{kinds: test.given, wait: waitFlags{file: waitFile, tries: 1}}
 		kinds, err := f.served()
 		if diff := cmp.Diff(test.want, kindNames(kinds)); err != nil || diff != "" {
 			t.Errorf("%s: %v, %s", name, err, diff)
@@ -218,6 +220,10 @@ func TestAPIServerDown(t *testing.T) {
 	outside(t)
 	for _, more := range []string{"", "--leader-elect"} {
 		t.Run("flags "+more, func(t *testing.T) {
+			if os.Getenv(alone) == "" {
+				inItsOwnProcess(t)
+				return
+			}
 			probes, metrics := free(t), free(t)
 			args := append([]string{"stoic", "controller", "--kubeconfig", unreachable(t), "--health-probe-bind-address", probes,
 				"--metrics-bind-address", metrics}, strings.Fields(more)...)
@@ -255,6 +261,21 @@ func TestAPIServerDown(t *testing.T) {
 				t.Fatalf("it did not stop:\n%s", talk.String())
 			}
 		})
+	}
+}
+
+// alone is set for a test that runs in a process of its own.
+const alone = "STOIC_TEST_ALONE"
+
+// inItsOwnProcess runs a subtest again in a process for itself: the program sets the logger of the Kubernetes libraries, once,
+// and what the last run of it has left behind may still read it.
+func inItsOwnProcess(t *testing.T) {
+	t.Helper()
+	parent, child, _ := strings.Cut(t.Name(), "/")
+	test := exec.Command(os.Args[0], "-test.v", "-test.run=^"+parent+"$/^"+child+"$")
+	test.Env = append(os.Environ(), alone+"=1")
+	if out, err := test.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

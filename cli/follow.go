@@ -51,9 +51,9 @@ func (s *stage) follow(ctx context.Context, jobs []example) (wrong int, err erro
 	if err != nil {
 		return 0, fmt.Errorf("make a client: %w", err)
 	}
-	open := map[string]example{} // namespace/name of those that have not ended
+	open := map[string]example{} // those that have not ended, by key
 	for _, e := range jobs {
-		open[e.namespace+"/"+e.name] = e
+		open[e.key()] = e
 	}
 	seen := map[string]string{}
 	for len(open) > 0 {
@@ -74,15 +74,33 @@ var (
 	errOperatorEnded = errors.New("the operator ended by itself")
 )
 
-// watchOnce runs one watch, until all have ended or the server ends it.
+// watchOnce runs one watch of each kind, until all have ended or the server ends one.
 func (s *stage) watchOnce(ctx context.Context, client dynamic.Interface, open map[string]example, seen map[string]string, wrong *int) error {
-	kind := schema.TFJob()
-	events, err := client.Resource(runtimeschema.GroupVersionResource{Group: kind.Group, Version: kind.Version, Resource: kind.Plural}).
-		Watch(ctx, metav1.ListOptions{})
-	if err != nil {
-		return fmt.Errorf("watch the jobs: %w", err)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	heads, over := make(chan *schema.Head), make(chan struct{}, len(open))
+	for _, kind := range kindsOf(slices.Collect(maps.Values(open))) {
+		events, err := client.Resource(runtimeschema.GroupVersionResource{Group: kind.Group, Version: kind.Version, Resource: kind.Plural}).
+			Watch(ctx, metav1.ListOptions{})
+		if err != nil {
+			return fmt.Errorf("watch the %s: %w", kind.Plural, err)
+		}
+		defer events.Stop()
+		go func() {
+			defer func() { over <- struct{}{} }()
+			for event := range events.ResultChan() {
+				raw, ok := event.Object.(*unstructured.Unstructured)
+				if !ok {
+					continue
+				}
+				select {
+				case heads <- convert.Object(kind, raw).Head:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
 	}
-	defer events.Stop()
 	for len(open) > 0 {
 		select {
 		case <-ctx.Done():
@@ -91,20 +109,17 @@ func (s *stage) watchOnce(ctx context.Context, client dynamic.Interface, open ma
 			return fmt.Errorf("the control plane ended by itself: %w", s.cluster.Err())
 		case <-s.stopped:
 			return errOperatorEnded
-		case event, more := <-events.ResultChan():
-			if !more {
-				return nil
-			}
-			if raw, ok := event.Object.(*unstructured.Unstructured); ok {
-				s.note(convert.Object(kind, raw).Head, open, seen, wrong)
-			}
+		case <-over:
+			return nil
+		case head := <-heads:
+			s.note(head, open, seen, wrong)
 		}
 	}
 	return nil
 }
 
 func (s *stage) note(head *schema.Head, open map[string]example, seen map[string]string, wrong *int) {
-	key := head.Key()
+	key := head.Kind.Name + "/" + head.Key()
 	word, sentence := state(&head.Status)
 	e, following := open[key]
 	if !following || word == "" || seen[key] == word {
@@ -127,12 +142,15 @@ func (s *stage) report(ctx context.Context, jobs []example) error {
 	if err := s.untilTold(ctx, jobs); err != nil {
 		return err
 	}
-	if err := s.kubectl.show(ctx, s.out, "get", "tfjobs", "-A"); err != nil {
+	if err := s.kubectl.show(ctx, s.out, "get", plurals(), "-A"); err != nil {
 		return err
 	}
-	if err := s.kubectl.show(ctx, s.out, "get", "events", "-A", "--field-selector", "type=Warning,reason="+schema.TFJob().Reason(schema.ReasonFailedValidation),
-		"-o", "custom-columns=TYPE:.type,OBJECT:.involvedObject.name,MESSAGE:.message"); err != nil {
-		return err
+	wrong := slices.DeleteFunc(slices.Clone(jobs), func(e example) bool { return e.expect != rejected })
+	for _, kind := range kindsOf(wrong) {
+		if err := s.kubectl.show(ctx, s.out, "get", "events", "-A", "--field-selector", "type=Warning,reason="+kind.Reason(schema.ReasonFailedValidation),
+			"-o", "custom-columns=TYPE:.type,OBJECT:.involvedObject.name,MESSAGE:.message"); err != nil {
+			return err
+		}
 	}
 	fmt.Fprintf(s.out, "\n$ curl -s http://%s/metrics | grep training_operator_jobs\n", s.metrics)
 	return s.scrape(ctx, func(line string) {
@@ -147,13 +165,13 @@ func (s *stage) untilTold(ctx context.Context, jobs []example) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 30*time.Second, errors.New("the events did not come"))
 	defer cancel()
 	for {
-		out, err := s.kubectl.output(ctx, "get", "events", "-A", "-o", `jsonpath={range .items[?(@.type=="Warning")]}{.involvedObject.namespace}/{.involvedObject.name}{"\n"}{end}`)
+		out, err := s.kubectl.output(ctx, "get", "events", "-A", "-o", `jsonpath={range .items[?(@.type=="Warning")]}{.involvedObject.kind}/{.involvedObject.namespace}/{.involvedObject.name}{"\n"}{end}`)
 		if err != nil {
 			return err
 		}
 		missing := false
 		for _, e := range jobs {
-			missing = missing || e.expect == rejected && !strings.Contains("\n"+out, "\n"+e.namespace+"/"+e.name+"\n")
+			missing = missing || e.expect == rejected && !strings.Contains("\n"+out, "\n"+e.key()+"\n")
 		}
 		if !missing {
 			return nil

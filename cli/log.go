@@ -39,7 +39,7 @@ func (f *logFlags) logger(out io.Writer) (*zap.Logger, error) {
 		level, err = zapcore.Level(-min(max(n, 0), 127)), nil
 	}
 	if err != nil {
-		return nil, &usageError{fmt.Errorf(`--zap-log-level: found %q, must be "debug", "info", "warn", "error" or a number`, f.level)}
+		return nil, usageError(fmt.Errorf(`--zap-log-level: found %q, must be "debug", "info", "warn", "error" or a number`, f.level))
 	}
 	config := zap.NewProductionEncoderConfig()
 	config.EncodeTime = zapcore.RFC3339NanoTimeEncoder
@@ -51,7 +51,7 @@ func (f *logFlags) logger(out io.Writer) (*zap.Logger, error) {
 	case f.encoder == "json":
 		encoder = zapcore.NewJSONEncoder(config)
 	default:
-		return nil, &usageError{fmt.Errorf(`--zap-encoder: found %q, must be "json" or "console"`, f.encoder)}
+		return nil, usageError(fmt.Errorf(`--zap-encoder: found %q, must be "json" or "console"`, f.encoder))
 	}
 	core := zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(out)), level)
 	log := zap.New(withoutObjects{core})

@@ -36,10 +36,10 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 		return 0
 	}
 	code := 1
-	var coded interface{ ExitCode() int }
+	var ended *exitError
 	switch {
-	case errors.As(err, &coded):
-		code = coded.ExitCode()
+	case errors.As(err, &ended):
+		code = ended.code
 	case !began:
 		code = 2
 	}
@@ -81,7 +81,7 @@ A malformed object is told what is wrong with it, and disturbs nobody else.`,
 		PersistentPreRun: func(*cobra.Command, []string) { began() },
 		// Neither Run nor Args: then cobra itself refuses unknown commands, with a suggestion.
 	}
-	root.AddCommand(newControllerCommand(), newValidateCommand(), newUpCommand(), newVersionCommand())
+	root.AddCommand(newControllerCommand(), newValidateCommand(), newExplainCommand(), newUpCommand(), newVersionCommand())
 	root.SetHelpCommand(newHelpCommand())
 	root.SetOut(out) // before the next line: completion keeps it
 	root.InitDefaultCompletionCmd()
@@ -107,7 +107,7 @@ func newHelpCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, _, err := cmd.Root().Find(args)
 			if err != nil {
-				return &usageError{err}
+				return usageError(err)
 			}
 			about.InitDefaultHelpFlag()
 			return about.Help()
@@ -121,15 +121,8 @@ func refuseOtherShells(completion *cobra.Command) {
 	completion.Args = cobra.ArbitraryArgs
 	completion.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return &usageError{fmt.Errorf("found shell %q, must be bash, fish, powershell or zsh", args[0])}
+			return usageError(fmt.Errorf("found shell %q, must be bash, fish, powershell or zsh", args[0]))
 		}
 		return cmd.Help()
 	}
 }
-
-// usageError is a call that cannot work as it was made: exit code 2.
-type usageError struct{ err error }
-
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
-func (e *usageError) ExitCode() int { return 2 }

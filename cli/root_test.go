@@ -68,13 +68,17 @@ func TestCalls(t *testing.T) {
 		{"stoic controller --kube-api-qps 0", 2, "--kube-api-qps: found 0, must be positive, or -1 for no limit"},
 		{"stoic controller --kube-api-qps NaN", 2, "--kube-api-qps: found NaN"},
 		{"stoic controller --kube-api-qps -1", 2, "no API server"},
+		{"stoic controller --event-qps 0", 2, "--event-qps: found 0, must be positive, or -1 for no limit"},
 		{"stoic controller --kube-api-burst 0", 2, "--kube-api-burst: found 0, must be at least 1"},
-		{"stoic controller --gang-scheduler-name volcano", 2, `--gang-scheduler-name: found "volcano", must be left out`},
+		{"stoic controller --gang-scheduler-name volcano", 2, "no API server"},
+		{"stoic controller --gang-scheduler-name a,b", 2, `--gang-scheduler-name: found "a,b", must be the name of a scheduler`},
 		{"stoic controller --gang-scheduler-name=", 2, "no API server"},
 		{"stoic controller --enable-scheme TFJob", 2, "no API server"},
 		{"stoic controller --enable-scheme tfjob --enable-scheme TFJOB", 2, "no API server"},
-		{"stoic controller --enable-scheme PyTorchJob", 2, `--enable-scheme: found "PyTorchJob", must be one of TFJob`},
-		{"stoic controller --enable-scheme tfjob,mpijob", 2, `--enable-scheme: found "mpijob", must be one of TFJob`},
+		{"stoic controller --enable-scheme pytorchjob --enable-scheme TFJob", 2, "no API server"},
+		{"stoic controller --enable-scheme tfjob,mpijob", 2, `--enable-scheme: found "mpijob", must be one of PyTorchJob, TFJob`},
+		{"stoic controller --pytorch-init-container-max-tries 0", 2, "--pytorch-init-container-max-tries: found 0, must be at least 1"},
+		{"stoic controller --pytorch-init-container-template-file " + missing, 2, "--pytorch-init-container-template-file: open " + missing},
 		{"stoic controller --enable-scheme=", 2, "no API server"},
 		{"stoic controller --namespace a,b", 2, `--namespace: found "a,b", must be the name of one namespace`},
 		{"stoic controller --leader-election-id=", 2, `--leader-election-id: found "", must be a name`},
@@ -125,22 +129,7 @@ func TestHelpGolden(t *testing.T) {
 			if code != 0 || errOut != "" {
 				t.Fatalf("code %d, stderr %q", code, errOut)
 			}
-			file := filepath.Join("testdata", "help", name+".txt")
-			if *update {
-				if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(file, []byte(out), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), out); diff != "" {
-				t.Errorf("help (-want +got), -update to accept:\n%s", diff)
-			}
+			sameText(t, filepath.Join("testdata", "help", name+".txt"), out)
 		})
 	}
 }
@@ -208,5 +197,25 @@ func TestVersionForPrograms(t *testing.T) {
 	}
 	if b.Version != "dev" || b.Go != runtime.Version() || b.Platform != runtime.GOOS+"/"+runtime.GOARCH {
 		t.Errorf("%+v", b)
+	}
+}
+
+// sameText compares what was printed with a file, or writes the file.
+func sameText(t *testing.T, file, out string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(out), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), out); diff != "" {
+		t.Errorf("%s (-want +got), -update to accept:\n%s", file, diff)
 	}
 }

@@ -61,10 +61,10 @@ minutes; later ones start in seconds.`,
 
 func (o upOptions) check() error {
 	if o.nodes < 1 {
-		return &usageError{fmt.Errorf("--nodes: found %d, must be at least 1", o.nodes)}
+		return usageError(fmt.Errorf("--nodes: found %d, must be at least 1", o.nodes))
 	}
 	if o.limit <= 0 {
-		return &usageError{fmt.Errorf("--timeout: found %s, must be more than 0", o.limit)}
+		return usageError(fmt.Errorf("--timeout: found %s, must be more than 0", o.limit))
 	}
 	return nil
 }
@@ -140,7 +140,7 @@ func (s *stage) startCluster(ctx context.Context, progress io.Writer) (err error
 	s.cluster, err = cluster.Start(ctx, cluster.Options{Source: s.source, Nodes: s.nodes, Progress: progress, CRDs: []string{crds},
 		Users: map[string]string{"operator": operatorUser}})
 	if errors.Is(err, cluster.ErrNoSource) {
-		return &usageError{err}
+		return usageError(err)
 	}
 	return err
 }
@@ -198,7 +198,7 @@ func (s *stage) startOperator(ctx context.Context) error {
 	s.stopped = make(chan struct{})
 	go func() {
 		defer close(s.stopped)
-		o := operator{config: config, kinds: schema.Kinds(), threads: 8, metrics: s.metrics, probes: "0", log: log}
+		o := operator{config: config, kinds: inCluster(schema.Kinds()), threads: 8, eventQPS: defaultEventQPS, metrics: s.metrics, probes: "0", log: log}
 		s.failure = errors.Join(o.run(ctx), file.Close())
 	}()
 	return nil
@@ -208,10 +208,10 @@ func (s *stage) startOperator(ctx context.Context) error {
 func (s *stage) stay(ctx context.Context) error {
 	fmt.Fprintf(s.out, "\nThe cluster stays up until you press Ctrl-C. To use it from another terminal:\n\n"+
 		"  export KUBECONFIG=%s\n"+
-		"  kubectl get tfjobs -A -o wide\n"+
+		"  kubectl get %s -A -o wide\n"+
 		"  kubectl describe tfjob odd-quantity\n"+
 		"  kubectl delete tfjob mnist; kubectl apply -f examples/mnist.yaml\n\n"+
-		"Metrics: http://%s/metrics\n", s.cluster.Kubeconfig(), s.metrics)
+		"Metrics: http://%s/metrics\n", s.cluster.Kubeconfig(), plurals(), s.metrics)
 	select {
 	case <-ctx.Done():
 		s.talk.say("stopping")

@@ -1,78 +1,177 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"stoic/schema"
 )
-
-// exitError ends the program with a code of its own. Without err it ends without a word: all has been said.
-type exitError struct {
-	code int
-	err  error
-}
-
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return ""
-	}
-	return e.err.Error()
-}
-func (e *exitError) Unwrap() error { return e.err }
-func (e *exitError) ExitCode() int { return e.code }
 
 // validateFlags are the flags of validate.
 type validateFlags struct {
 	files       []string
 	recursive   bool
 	output      string
+	ignore      []string
+	ignored     []schema.Code // what ignore names; set by check
 	warnAsError bool
+	live        bool
+	cluster     connection
 }
 
 func newValidateCommand() *cobra.Command {
-	var flags validateFlags
+	var f validateFlags
 	cmd := &cobra.Command{
-		Use:   "validate [-f] FILE|DIR|-...",
-		Short: "Check job manifests, without a cluster",
+		Use:   "validate [-f] FILE|DIR|-... | --live",
+		Short: "Check job manifests, without a cluster, or the jobs in one",
 		Long: `Validate reads manifests and tells everything that would keep the operator from running them, with file, line
 and column, in the words that the operator itself would use. It needs no cluster.
 
 Objects of other kinds are skipped. Unknown fields are warnings: the job would run without them.
 
-Exit code: 0 nothing wrong, 1 something is wrong with a document, 2 a file could not be read or the call was wrong.`,
+On standard input, Helm's comment "# Source: chart/templates/job.yaml" names the file of the documents that follow;
+their lines are counted in what Helm has made of it, from the line after the comment.
+
+With --live it checks the jobs that are stored in a cluster instead: what this version of the operator would say of
+them. It changes nothing and needs the right to list them. --kubeconfig, --context, --namespace, --all-namespaces and
+--request-timeout go with it.
+
+Exit code: 0 nothing wrong, 1 something is wrong with a document, 2 a file or the cluster could not be read or the
+call was wrong, 130 it was interrupted.`,
 		Example: `  # Check one manifest, or all manifests in a folder and below
   stoic validate -f job.yaml
   stoic validate -R manifests/
 
   # Check what a template renders to, for a program to read
-  helm template ./chart | stoic validate -o json -`,
+  helm template ./chart | stoic validate -o json -
+  kubectl kustomize overlays/team-a | stoic validate -
+
+  # Put what is wrong beside the lines of a pull request, in GitHub Actions
+  stoic validate -R manifests/ -o github
+
+  # Before an upgrade: would this version refuse a job that is there?
+  stoic validate --live -A`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			flags.files = append(slices.Clone(flags.files), args...)
-			return validate(flags, cmd.InOrStdin(), cmd.OutOrStdout())
+			f.files = append(slices.Clone(f.files), args...)
+			if err := f.check(cmd); err != nil {
+				return err
+			}
+			return f.run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	cmd.Flags().StringSliceVarP(&flags.files, "filename", "f", nil, "a file, a folder, or - for standard input; may be given more than once")
-	cmd.Flags().BoolVarP(&flags.recursive, "recursive", "R", false, "also look into the folders of a folder")
-	cmd.Flags().StringVarP(&flags.output, "output", "o", "text", `"text", or "json" for programs`)
-	cmd.Flags().BoolVar(&flags.warnAsError, "warn-as-error", false, "exit with 1 on warnings, too")
+	f.register(cmd)
 	return cmd
 }
 
-// validate checks every document of every file, and goes on after a file that it cannot read.
-func validate(flags validateFlags, in io.Reader, out io.Writer) error {
-	printers := map[string]func(*report, io.Writer) error{"text": (*report).text, "json": (*report).json}
-	printer, ok := printers[flags.output]
-	if !ok {
-		return &usageError{fmt.Errorf(`--output: found %q, must be "text" or "json"`, flags.output)}
+func (f *validateFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringSliceVarP(&f.files, "filename", "f", nil, "a file, a folder, or - for standard input; may be given more than once")
+	flags.BoolVarP(&f.recursive, "recursive", "R", false, "also look into the folders of a folder")
+	flags.StringVarP(&f.output, "output", "o", "text", `"text", "json" for programs, "github" for GitHub Actions, or "sarif" for code scanning`)
+	flags.StringSliceVar(&f.ignore, "ignore", nil, "pass over problems with this `code`; may be given more than once")
+	flags.BoolVar(&f.warnAsError, "warn-as-error", false, "exit with 1 on warnings, too")
+	flags.BoolVar(&f.live, "live", false, "check the jobs that are stored in a cluster, instead of files")
+	f.cluster.register(flags)
+	for name, complete := range map[string]cobra.CompletionFunc{
+		"output": cobra.FixedCompletions([]cobra.Completion{"text", "json", "github", "sarif"}, cobra.ShellCompDirectiveNoFileComp),
+		"ignore": completeCodes,
+	} {
+		_ = cmd.RegisterFlagCompletionFunc(name, complete) // these flags are defined above, and have no other
 	}
-	if len(flags.files) == 0 {
-		return &usageError{errors.New("nothing to check: name a file or a folder, or - for standard input")}
+}
+
+// completeCodes completes the last of codes between commas.
+func completeCodes(_ *cobra.Command, _ []string, begun string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
+	before := begun[:strings.LastIndexByte(begun, ',')+1]
+	for _, code := range schema.Codes() {
+		found = append(found, cobra.CompletionWithDesc(before+string(code), code.Meaning()))
 	}
-	var r report
-	sources, unreadable := sourcesOf(flags.files, flags.recursive)
+	return found, cobra.ShellCompDirectiveNoFileComp
+}
+
+// check finds what is wrong with the call before anything is read.
+func (f *validateFlags) check(cmd *cobra.Command) (err error) {
+	if printerOf(f.output) == nil {
+		return usageError(fmt.Errorf(`--output: found %q, must be "text", "json", "github" or "sarif"`, f.output))
+	}
+	if f.ignored, err = codesOf(f.ignore); err != nil {
+		return err
+	}
+	given := f.cluster.given(cmd.Flags())
+	switch {
+	case f.live && (len(f.files) > 0 || f.recursive):
+		return usageError(errors.New("--live reads a cluster and no files: leave out the files, or --live"))
+	case !f.live && given != "":
+		return usageError(fmt.Errorf("%s: goes with --live only; files need no cluster", given))
+	case !f.live && len(f.files) == 0:
+		return usageError(errors.New("nothing to check: name a file or a folder, - for standard input, or --live for a cluster"))
+	}
+	return nil
+}
+
+// printerOf an output; nil if there is none of that name.
+func printerOf(output string) func(*report, io.Writer) error {
+	switch output {
+	case "text":
+		return (*report).text
+	case "json":
+		return (*report).json
+	case "github":
+		return (*report).github
+	case "sarif":
+		return (*report).sarif
+	}
+	return nil
+}
+
+// codesOf reads the codes that --ignore names, in any case.
+func codesOf(names []string) (codes []schema.Code, err error) {
+	all := schema.Codes()
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(c schema.Code) bool { return strings.EqualFold(string(c), strings.TrimSpace(name)) })
+		if i < 0 {
+			var list []string
+			for _, c := range all {
+				list = append(list, string(c))
+			}
+			return nil, usageError(fmt.Errorf("--ignore: found %q, must be one of %s", name, strings.Join(list, ", ")))
+		}
+		codes = append(codes, all[i])
+	}
+	return codes, nil
+}
+
+func (f *validateFlags) run(ctx context.Context, in io.Reader, out, errOut io.Writer) (unread error) {
+	r := report{ignore: f.ignored}
+	if f.live {
+		unread = f.readCluster(ctx, &r, errOut)
+	} else {
+		unread = f.readFiles(&r, in)
+	}
+	if f.live && unread != nil && r.Summary.Documents == 0 {
+		return unread // a report would say that nothing is wrong
+	}
+	if err := printerOf(f.output)(&r, out); err != nil {
+		return err
+	}
+	switch {
+	case unread != nil:
+		return unread
+	case r.Summary.Errors > 0, f.warnAsError && r.Summary.Warnings > 0:
+		return &exitError{code: 1}
+	}
+	return nil
+}
+
+// readFiles checks every document of every file, and goes on after a file that it cannot read.
+func (f *validateFlags) readFiles(r *report, in io.Reader) error {
+	sources, unreadable := sourcesOf(f.files, f.recursive)
 	for _, s := range sources {
 		content, err := s.read(in)
 		if err != nil {
@@ -81,14 +180,28 @@ func validate(flags validateFlags, in io.Reader, out io.Writer) error {
 		}
 		r.source(s.name, content)
 	}
-	if err := printer(&r, out); err != nil {
+	if len(unreadable) > 0 {
+		return &exitError{code: 2, err: errors.Join(unreadable...)}
+	}
+	return nil
+}
+
+// readCluster checks every job of a cluster, or of a namespace of it.
+func (f *validateFlags) readCluster(ctx context.Context, r *report, errOut io.Writer) error {
+	config, namespace, err := f.cluster.open()
+	if err != nil {
 		return err
 	}
+	l, err := newLive(config, namespace, errOut)
+	if err == nil {
+		r.noun = "object"
+		err = l.check(ctx, r)
+	}
 	switch {
-	case len(unreadable) > 0:
-		return &exitError{code: 2, err: errors.Join(unreadable...)}
-	case r.Summary.Errors > 0, flags.warnAsError && r.Summary.Warnings > 0:
-		return &exitError{code: 1}
+	case err != nil && ctx.Err() != nil:
+		return &exitError{code: 130, err: errors.New("interrupted")}
+	case err != nil:
+		return &exitError{code: 2, err: err}
 	}
 	return nil
 }

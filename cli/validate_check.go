@@ -2,12 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	yamlnode "go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -30,8 +32,8 @@ type entry struct {
 
 // source checks one file.
 func (r *report) source(file string, content []byte) {
-	for _, doc := range documents(content) {
-		r.document(file, doc)
+	for _, doc := range documents(content, file == standardInput) {
+		r.document(cmp.Or(doc.file, file), doc)
 	}
 }
 
@@ -87,7 +89,6 @@ func (r *report) syntax(e entry, err error) {
 		p.Hint = templateHint
 	}
 	r.Summary.Documents++
-	r.Summary.Rejected++
 	object := checked{file: e.file}
 	r.add(e, &object, "error", at, p)
 	r.finish(object)
@@ -106,14 +107,11 @@ func (r *report) object(e entry) {
 	var warnings []schema.Problem
 	if kind != nil {
 		result := convert.Object(kind, &unstructured.Unstructured{Object: fields})
-		object.name = name{Kind: kind.Name, Namespace: schema.Clean(result.Meta.Namespace, 253), Name: schema.Clean(result.Meta.Name, 253)}
+		object.name = nameOf(result.Head)
 		if result.Rejection != nil {
 			problems = append(problems, result.Rejection.Problems...)
 		}
 		warnings = result.Warnings
-	}
-	if len(problems) > 0 {
-		r.Summary.Rejected++
 	}
 	for _, p := range problems {
 		r.problem(e, &object, "error", p)
@@ -167,7 +165,8 @@ func (r *report) oddities(e entry, object *checked) {
 	})
 	if at := bytes.Index(e.doc.text, []byte("{{")); at >= 0 && object.errors > 0 && e.prefix == "" {
 		before := e.doc.text[:at]
-		r.add(e, object, "warning", place{line: 1 + bytes.Count(before, []byte("\n")), column: at - bytes.LastIndexByte(before, '\n')},
+		column := 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
+		r.add(e, object, "warning", place{line: 1 + bytes.Count(before, []byte("\n")), column: column},
 			schema.Problem{Code: schema.InvalidValue, Found: `"{{"`, Hint: templateHint})
 	}
 }
@@ -187,21 +186,28 @@ func (r *report) problem(e entry, object *checked, severity string, p schema.Pro
 }
 
 func (r *report) add(e entry, object *checked, severity string, at place, p schema.Problem) {
-	if severity == "error" {
+	switch {
+	case slices.Contains(r.ignore, p.Code):
+		r.Summary.Ignored++
+		return
+	case severity == "error":
 		object.errors++
 		r.Summary.Errors++
-	} else {
+	default:
 		object.warnings++
 		r.Summary.Warnings++
 	}
 	r.Results = append(r.Results, finding{
-		File: e.file, Line: e.doc.line + at.line, Column: at.column, Severity: severity, Code: string(p.Code), Path: p.Path,
+		File: e.file, Line: e.doc.line + at.line, Column: at.column, Severity: severity, Code: p.Code, Path: p.Path,
 		Found: p.Found, Expected: strings.TrimPrefix(p.Want, "be "), Hint: p.Hint, Message: p.String(), Object: object.name,
 	})
 }
 
 // finish puts the findings of an object in the order in which they stand in the file.
 func (r *report) finish(object checked) {
+	if object.errors > 0 {
+		r.Summary.Rejected++
+	}
 	own := r.Results[len(r.Results)-object.errors-object.warnings:]
 	slices.SortStableFunc(own, func(a, b finding) int {
 		if a.Line != b.Line {

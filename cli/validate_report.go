@@ -2,18 +2,26 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
+
+	"stoic/schema"
 )
 
-// report is what was found in all files. As JSON it is an interface: fields are added, not renamed.
+// report is what was found in all files, or in a cluster. As JSON it is an interface: fields are added, not renamed.
 type report struct {
 	Summary summary   `json:"summary"`
 	Results []finding `json:"results"`
 
 	objects []checked
+	ignore  []schema.Code
+	// noun is what was checked, in the singular.
+	noun string
 }
 
 type summary struct {
@@ -22,21 +30,30 @@ type summary struct {
 	Errors    int `json:"errors"`
 	Warnings  int `json:"warnings"`
 	Skipped   int `json:"skipped"`
+	Ignored   int `json:"ignored"` // findings, which are in no other count
 }
 
-// finding is one problem at its place.
+// finding is one problem at its place. An object of a cluster has no file, line and column.
 type finding struct {
-	File     string `json:"file"`
-	Line     int    `json:"line"`
-	Column   int    `json:"column"`
-	Severity string `json:"severity"` // error or warning
-	Code     string `json:"code"`
-	Path     string `json:"path"`
-	Found    string `json:"found,omitempty"`
-	Expected string `json:"expected,omitempty"`
-	Hint     string `json:"hint,omitempty"`
-	Message  string `json:"message"`
-	Object   name   `json:"object"`
+	File     string      `json:"file,omitempty"`
+	Line     int         `json:"line,omitempty"`
+	Column   int         `json:"column,omitempty"`
+	Severity string      `json:"severity"` // error or warning
+	Code     schema.Code `json:"code"`
+	Path     string      `json:"path"`
+	Found    string      `json:"found,omitempty"`
+	Expected string      `json:"expected,omitempty"`
+	Hint     string      `json:"hint,omitempty"`
+	Message  string      `json:"message"`
+	Object   name        `json:"object"`
+}
+
+// place is where the finding is, in the form that editors jump to.
+func (f finding) place() string {
+	if f.File == "" {
+		return f.Object.ref()
+	}
+	return fmt.Sprintf("%s:%d:%d", oneLine(f.File), f.Line, f.Column)
 }
 
 type name struct {
@@ -45,9 +62,19 @@ type name struct {
 	Name      string `json:"name"`
 }
 
+func nameOf(head *schema.Head) name {
+	return name{Kind: head.Kind.Name, Namespace: schema.Clean(head.Meta.Namespace, 253), Name: schema.Clean(head.Meta.Name, 253)}
+}
+
+// ref is tfjob/NAMESPACE/NAME, as far as these are known.
+func (n name) ref() string {
+	parts := []string{strings.ToLower(n.Kind), n.Namespace, n.Name}
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "/")
+}
+
 // checked is one object in which something was found, and the end of its findings in Results.
 type checked struct {
-	file             string
+	file             string // empty for an object of a cluster
 	name             name
 	errors, warnings int
 	end              int
@@ -68,25 +95,31 @@ func (r *report) json(out io.Writer) error {
 	}{"stoic/v1", "ValidationReport", r})
 }
 
-// text prints the report for people, one line for each finding, in the form that editors jump to.
+// text prints the report for people, one line for each finding.
 func (r *report) text(out io.Writer) error {
 	var b bytes.Buffer
 	start := 0
 	for _, object := range r.objects {
 		for _, f := range r.Results[start:object.end] {
-			fmt.Fprintf(&b, "%s:%d:%d: %s: %s [%s]\n", f.File, f.Line, f.Column, f.Severity, f.Message, f.Code)
+			fmt.Fprintf(&b, "%s: %s: %s [%s]\n", f.place(), f.Severity, f.Message, f.Code)
 		}
 		start = object.end
-		if object.name.Kind != "" {
-			fmt.Fprintf(&b, "%s: %s %s: %s\n", object.file, object.name.Kind, object.name, counts(object.errors, object.warnings))
+		switch {
+		case object.file == "":
+			fmt.Fprintf(&b, "%s: %s\n", object.name.ref(), counts(object.errors, object.warnings))
+		case object.name.Kind != "":
+			fmt.Fprintf(&b, "%s: %s %s: %s\n", oneLine(object.file), object.name.Kind, object.name, counts(object.errors, object.warnings))
 		}
 	}
-	fmt.Fprintf(&b, "%s checked, %d rejected", plural(r.Summary.Documents, "document"), r.Summary.Rejected)
+	fmt.Fprintf(&b, "%s checked, %d rejected", plural(r.Summary.Documents, cmp.Or(r.noun, "document")), r.Summary.Rejected)
 	if r.Summary.Warnings > 0 {
 		fmt.Fprintf(&b, ", %s", plural(r.Summary.Warnings, "warning"))
 	}
 	if r.Summary.Skipped > 0 {
 		fmt.Fprintf(&b, ", %d of other kinds skipped", r.Summary.Skipped)
+	}
+	if r.Summary.Ignored > 0 {
+		fmt.Fprintf(&b, ", %s ignored", plural(r.Summary.Ignored, "finding"))
 	}
 	b.WriteByte('\n')
 	_, err := out.Write(b.Bytes())
@@ -118,4 +151,13 @@ func plural(n int, noun string) string {
 		noun += "s"
 	}
 	return strconv.Itoa(n) + " " + noun
+}
+
+// oneLine is a file's name as a line of text can hold it: whoever names a file must not write lines of ours, nor
+// commands of a program that reads them.
+func oneLine(file string) string {
+	if strings.HasPrefix(file, "::") {
+		file = "./" + file
+	}
+	return schema.Clean(file, 4096)
 }

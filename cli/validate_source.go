@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"stoic/schema"
 )
 
 // source is one file, or standard input.
@@ -17,11 +19,14 @@ type source struct {
 	stdin bool
 }
 
+// standardInput is the name of what has none.
+const standardInput = "<stdin>"
+
 // sourcesOf finds the files behind arguments: a folder stands for the manifests in it, in order of name.
 func sourcesOf(arguments []string, recursive bool) (sources []source, unreadable []error) {
 	for _, argument := range arguments {
 		if argument == "-" {
-			sources = append(sources, source{name: "<stdin>", stdin: true})
+			sources = append(sources, source{name: standardInput, stdin: true})
 			continue
 		}
 		info, err := os.Stat(argument)
@@ -68,22 +73,29 @@ func (s source) read(in io.Reader) ([]byte, error) {
 type document struct {
 	text []byte
 	line int
+	// file is what Helm says that the document was made from; empty if nobody says so.
+	file string
 }
 
 // documents splits a file as kubectl does: JSON values one after the other, or YAML documents between lines that
 // begin with three dashes. Documents without content are left out.
-func documents(content []byte) []document {
+//
+// With rendered set, the content is what a program printed. Helm puts a comment with the name of the template in
+// front of what it made from it: "# Source: chart/templates/job.yaml". It holds until the next one, and lines are
+// counted from the line after it. Only a comment in front of all content of a document is one: any other may be a
+// line of somebody's script.
+func documents(content []byte, rendered bool) []document {
 	content = bytes.TrimPrefix(content, []byte("\uFEFF"))
 	if values, ok := jsonDocuments(content); ok {
 		return values
 	}
 	var found []document
-	current := document{}
+	current, begun := document{}, false
 	flush := func(next int) {
-		if hasContent(current.text) {
+		if begun {
 			found = append(found, current)
 		}
-		current = document{line: next}
+		current, begun = document{line: next, file: current.file}, false
 	}
 	line := 0
 	for text := range bytes.Lines(content) {
@@ -92,10 +104,24 @@ func documents(content []byte) []document {
 			flush(line)
 			continue
 		}
+		if file := sourceIn(text); rendered && !begun && file != "" {
+			line, current = 0, document{file: file}
+			continue
+		}
+		begun = begun || hasContent(text)
 		current.text = append(current.text, text...)
 	}
 	flush(0)
 	return found
+}
+
+// sourceIn is the name of the file in Helm's comment, or empty. Nothing says that Helm wrote it.
+func sourceIn(line []byte) string {
+	name, _ := bytes.CutPrefix(line, []byte("# Source: "))
+	if len(name) == len(line) {
+		return ""
+	}
+	return schema.Clean(string(bytes.TrimSpace(name)), 400)
 }
 
 // jsonDocuments reads content as JSON values; ok is false if it is anything else, such as YAML in braces.

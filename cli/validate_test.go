@@ -20,26 +20,28 @@ import (
 
 var update = flag.Bool("update", false, "write what the golden files should say")
 
-// run runs a fresh validate command.
-func runValidate(stdin string, args ...string) (out string, code int, err error) {
+// runValidate runs a fresh validate command.
+func runValidate(stdin string, args ...string) (out, errOut string, code int, err error) {
 	cmd := newValidateCommand()
 	cmd.SilenceUsage, cmd.SilenceErrors = true, true
-	var b bytes.Buffer
+	var b, talk bytes.Buffer
 	cmd.SetIn(strings.NewReader(stdin))
 	cmd.SetOut(&b)
+	cmd.SetErr(&talk)
 	cmd.SetArgs(args)
 	err = cmd.Execute()
-	var coded interface{ ExitCode() int }
-	if errors.As(err, &coded) {
-		code = coded.ExitCode()
+	var ended *exitError
+	if errors.As(err, &ended) {
+		code = ended.code
 	} else if err != nil {
 		code = -1
 	}
-	return b.String(), code, err
+	return b.String(), talk.String(), code, err
 }
 
 // TestValidateGolden runs the command in the first line of each testdata/validate/*.txtar in a folder that holds
-// the archive's files, and compares with its file "want". A file "stdin" is standard input.
+// the archive's files, and compares with its file "want". A file "stdin" is standard input; a file "cluster" holds
+// what the current cluster holds.
 func TestValidateGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/validate/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -67,21 +69,19 @@ func golden(t *testing.T, file string) {
 			continue
 		}
 		inputs = append(inputs, f)
-		if f.Name == "stdin" {
+		switch f.Name {
+		case "stdin":
 			stdin = string(f.Data)
-			continue
-		}
-		path := filepath.Join(folder, f.Name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, f.Data, 0o644); err != nil {
-			t.Fatal(err)
+		case "cluster":
+			t.Setenv("KUBECONFIG", newAPIServer(t, string(f.Data)).kubeconfig)
+		default:
+			write(t, filepath.Join(folder, f.Name), f.Data)
 		}
 	}
 	t.Chdir(folder)
 	command, _, _ := strings.Cut(string(archive.Comment), "\n")
-	got, code, err := runValidate(stdin, strings.Fields(command)[2:]...)
+	got, talk, code, err := runValidate(stdin, strings.Fields(command)[2:]...)
+	got += talk
 	if err != nil && err.Error() != "" {
 		got += "error: " + err.Error() + "\n"
 	}
@@ -98,9 +98,43 @@ func golden(t *testing.T, file string) {
 	}
 }
 
+// write makes a file and the folders above it.
+func write(t *testing.T, path string, content []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestValidateUsage: a call that cannot work ends with 2 and says why; nothing is printed that could pass for a report.
 func TestValidateUsage(t *testing.T) {
-	for _, args := range [][]string{{}, {"-o", "xml", "-"}, {"-f", "/does/not/exist"}, {t.TempDir()}} {
-		if _, code, err := runValidate("", args...); code != 2 || err.Error() == "" {
+	missing := outside(t)
+	t.Setenv("HOME", t.TempDir())
+	for _, test := range []struct{ call, says string }{
+		{"", "nothing to check"},
+		{"-o xml -", `--output: found "xml", must be "text", "json", "github" or "sarif"`},
+		{"--ignore TypMismatch -", `--ignore: found "TypMismatch", must be one of TypeMismatch, UnknownField,`},
+		{"--ignore= -f x -n y", "--namespace: goes with --live only"},
+		{"-A job.yaml", "--all-namespaces: goes with --live only"},
+		{"--live job.yaml", "--live reads a cluster and no files"},
+		{"--live -f -", "--live reads a cluster and no files"},
+		{"--live -R", "--live reads a cluster and no files"},
+		{"--live", "no cluster to ask: give --kubeconfig or set KUBECONFIG"},
+		{"--live --kubeconfig " + missing, "read the kubeconfig: "},
+		{"--live --context nowhere", `context "nowhere" does not exist`},
+		{"--live --namespace a/b", `--namespace: found "a/b", must be the name of one namespace`},
+		{"--live --request-timeout -1s", "--request-timeout: found -1s, must be 0 or more"},
+	} {
+		out, _, code, err := runValidate("", strings.Fields(test.call)...)
+		if code != 2 || err == nil || !strings.Contains(err.Error(), test.says) || out != "" {
+			t.Errorf("%q: exit %d, %v, stdout %q", test.call, code, err, out)
+		}
+	}
+	for _, args := range [][]string{{"-f", "/does/not/exist"}, {t.TempDir()}} {
+		if _, _, code, err := runValidate("", args...); code != 2 || err.Error() == "" {
 			t.Errorf("%q: exit %d, %v", args, code, err)
 		}
 	}
@@ -108,9 +142,21 @@ func TestValidateUsage(t *testing.T) {
 
 // TestValidateIsPlain: what is wrong ends the program with a code, without a further word.
 func TestValidateIsPlain(t *testing.T) {
-	_, code, err := runValidate("kind: TFJob\n", "-")
+	_, _, code, err := runValidate("kind: TFJob\n", "-")
 	if code != 1 || err.Error() != "" || errors.Unwrap(err) != nil {
 		t.Errorf("exit %d, %q", code, err)
+	}
+}
+
+func TestCompletionOfCodes(t *testing.T) {
+	for typed, first := range map[string]string{"": "TypeMismatch\t", "Type": "TypeMismatch\t", "UnknownField,": "UnknownField,TypeMismatch\t"} {
+		out, _, code := called("stoic", "__complete", "validate", "--ignore", typed)
+		if code != 0 || !strings.HasPrefix(out, first) || strings.Count(out, "\n") != len(schema.Codes())+1 {
+			t.Errorf("%q: code %d, %q", typed, code, out)
+		}
+	}
+	if out, _, _ := called("stoic", "__complete", "validate", "-o", ""); !strings.HasPrefix(out, "text\njson\ngithub\nsarif\n") {
+		t.Errorf("%q", out)
 	}
 }
 
@@ -194,27 +240,44 @@ func FuzzValidate(f *testing.F) {
 	}
 	f.Add([]byte("a: &a [*a]\nkind: TFJob\n"))
 	f.Add([]byte("kind: TFJob\nspec: &s {<<: *s}\n"))
+	f.Add([]byte("# Source: a\n---\n# Source: %0A::b\n\nkind: TFJob\n"))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		var r report
-		r.source("fuzz", content)
-		lines := 2 + bytes.Count(content, []byte("\n")) + bytes.Count(content, []byte("\r"))
-		for _, f := range r.Results {
-			if f.Line < 1 || f.Column < 1 || f.Line > lines && !bytes.ContainsAny(content, "\u0085\u2028\u2029") {
-				t.Errorf("%d lines: %+v", lines, f)
-			}
-		}
-		var b bytes.Buffer
-		if err := r.text(&b); err != nil {
-			t.Fatal(err)
-		}
-		if n := bytes.Count(b.Bytes(), []byte("\n")); n != len(r.Results)+1+headed(r) {
-			t.Errorf("%d lines of output for %d findings", n, len(r.Results))
-		}
-		b.Reset()
-		if err := r.json(&b); err != nil || !json.Valid(b.Bytes()) {
-			t.Errorf("%v: %s", err, b.String())
+		for _, name := range []string{"fuzz", standardInput} {
+			var r report
+			r.source(name, content)
+			checkReport(t, content, &r)
 		}
 	})
+}
+
+func checkReport(t *testing.T, content []byte, r *report) {
+	lines := 2 + bytes.Count(content, []byte("\n")) + bytes.Count(content, []byte("\r"))
+	for _, f := range r.Results {
+		if f.File == "" || f.Line < 1 || f.Column < 1 || f.Line > lines && !bytes.ContainsAny(content, "\u0085\u2028\u2029") {
+			t.Errorf("%d lines: %+v", lines, f)
+		}
+	}
+	var b bytes.Buffer
+	if err := r.text(&b); err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(b.Bytes(), []byte("\n")); n != len(r.Results)+1+headed(*r) {
+		t.Errorf("%d lines of output for %d findings", n, len(r.Results))
+	}
+	b.Reset()
+	if err := r.json(&b); err != nil || !json.Valid(b.Bytes()) {
+		t.Errorf("%v: %s", err, b.String())
+	}
+	b.Reset()
+	if err := r.github(&b); err != nil {
+		t.Fatal(err)
+	}
+	checkCommands(t, b.String(), r.Results)
+	b.Reset()
+	if err := r.sarif(&b); err != nil {
+		t.Fatal(err)
+	}
+	checkSARIF(t, b.Bytes(), len(r.Results))
 }
 
 func headed(r report) (n int) {
@@ -235,6 +298,26 @@ func TestValidateKnowsItsKinds(t *testing.T) {
 			if r.Summary.Documents != 1 || r.Summary.Skipped != 0 {
 				t.Errorf("%s: %+v", name, r.Summary)
 			}
+		}
+	}
+}
+
+// TestValidateNamesOnOneLine: the name of a file writes no line of its own, nor a command of who reads the output.
+func TestValidateNamesOnOneLine(t *testing.T) {
+	for _, name := range []string{"a\n::error::b", "::error file=x::y", "a\x1b[2Jb"} {
+		var r report
+		r.source(name, []byte("apiVersion: kubeflow.org/v1\nkind: TFJob\n"))
+		var b bytes.Buffer
+		if err := r.text(&b); err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range strings.Split(b.String(), "\n") {
+			if strings.HasPrefix(line, "::") || strings.ContainsRune(line, '\x1b') {
+				t.Errorf("%q: %q", name, line)
+			}
+		}
+		if got, want := strings.Count(b.String(), "\n"), 1+1+len(r.Results); got != want {
+			t.Errorf("%q: %d lines, want %d", name, got, want)
 		}
 	}
 }

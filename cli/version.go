@@ -54,7 +54,7 @@ func newVersionCommand() *cobra.Command {
 				_, err := fmt.Fprintf(cmd.OutOrStdout(), "stoic %s (%s, %s)\n", b.Version, b.Go, b.Platform)
 				return err
 			}
-			return &usageError{fmt.Errorf("--output: found %q, must be \"json\" or be left out", output)}
+			return usageError(fmt.Errorf("--output: found %q, must be \"json\" or be left out", output))
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", `"json" for programs`)

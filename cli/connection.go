@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// connection is the cluster, and the namespace in it, that a command is about. The flags mean what they mean to
+// kubectl.
+type connection struct {
+	kubeconfig, context string
+	namespace           string
+	everywhere          bool
+	timeout             time.Duration
+}
+
+func (c *connection) register(flags *pflag.FlagSet) {
+	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "file that says how to reach the API server (default: $KUBECONFIG, else ~/.kube/config)")
+	flags.StringVar(&c.context, "context", "", "the context of the kubeconfig to use (default: its current one)")
+	flags.StringVarP(&c.namespace, "namespace", "n", "", "the namespace (default: that of the context)")
+	flags.BoolVarP(&c.everywhere, "all-namespaces", "A", false, "all namespaces, whatever --namespace says")
+	flags.DurationVar(&c.timeout, "request-timeout", time.Minute, "how long one request may take; 0 for no limit")
+}
+
+// given returns the first of these flags that was used, or an empty string.
+func (c *connection) given(flags *pflag.FlagSet) string {
+	for _, name := range []string{"kubeconfig", "context", "namespace", "all-namespaces", "request-timeout"} {
+		if flags.Changed(name) {
+			return "--" + name
+		}
+	}
+	return ""
+}
+
+// open reads the kubeconfig. The namespace is empty for all of them.
+func (c *connection) open() (config *rest.Config, namespace string, err error) {
+	if c.timeout < 0 {
+		return nil, "", usageError(fmt.Errorf("--request-timeout: found %s, must be 0 or more", c.timeout))
+	}
+	if c.namespace != "" && len(validation.IsDNS1123Label(c.namespace)) > 0 {
+		return nil, "", usageError(fmt.Errorf("--namespace: found %q, must be the name of one namespace; -A stands for all", c.namespace))
+	}
+	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: c.kubeconfig, Precedence: filepath.SplitList(os.Getenv("KUBECONFIG"))}
+	if home, err := os.UserHomeDir(); err == nil && len(rules.Precedence) == 0 {
+		rules.Precedence = []string{filepath.Join(home, ".kube", "config")}
+	}
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: c.context}
+	overrides.Context.Namespace = c.namespace
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
+	config, err = loader.ClientConfig()
+	if clientcmd.IsEmptyConfig(err) || err == nil && config.Host == "" {
+		return nil, "", usageError(errors.New("no cluster to ask: give --kubeconfig or set KUBECONFIG"))
+	}
+	if err == nil && !c.everywhere {
+		namespace, _, err = loader.Namespace()
+	}
+	if err != nil {
+		return nil, "", usageError(fmt.Errorf("read the kubeconfig: %w", err))
+	}
+	config.UserAgent = "stoic/" + version
+	config.Timeout = c.timeout
+	config.QPS = -1 // requests are made one after the other; that is slow enough
+	config.WarningHandlerWithContext = rest.NoWarnings{}
+	return config, namespace, nil
+}

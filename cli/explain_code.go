@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"stoic/examples"
+	"stoic/schema"
+)
+
+// explainCode says what a code means, and shows it.
+func explainCode(code schema.Code) (string, error) {
+	shown, err := examples.MistakeOf(string(code))
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "CODE: %s\n", code)
+	section(&b, "MEANING", wrapped(code.Meaning()))
+	section(&b, "SEVERITY", wrapped(code.Severity()))
+	section(&b, "WHAT TO DO", wrapped(code.Remedy()))
+	section(&b, "EXAMPLE", wrapped(shown.About))
+	fmt.Fprintf(&b, "\n    # examples/%s\n    %s\n", shown.File, indented(strings.TrimSpace(shown.Manifest)))
+	fmt.Fprintf(&b, "\n    $ stoic validate %s\n    %s\n", path.Base(shown.File), indented(strings.TrimSpace(shown.Told)))
+	return b.String(), nil
+}
+
+// section prints a text below its heading, indented as kubectl explain does.
+func section(b *strings.Builder, heading, text string) {
+	if text != "" {
+		b.WriteString("\n" + heading + ":\n    " + indented(text) + "\n")
+	}
+}
+
+// indented moves all lines but the first one.
+func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n    ") }
+
+// wrapped breaks a text into lines for a terminal of 80 columns, less the indentation.
+func wrapped(text string) string {
+	const width = 76
+	var b strings.Builder
+	column := 0
+	for _, word := range strings.Fields(text) {
+		switch {
+		case column == 0:
+		case column+1+len(word) > width:
+			b.WriteByte('\n')
+			column = 0
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += len(word)
+	}
+	return b.String()
+}

@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kjson "k8s.io/apimachinery/pkg/util/json"
+
+	"stoic/convert"
+	"stoic/schema"
+)
+
+// others are values, in JSON, that are not the default: a field whose default is told has an effect.
+func others() map[string]string {
+	return map[string]string{
+		"spec.runPolicy.cleanPodPolicy":                          `"All"`,
+		"spec.runPolicy.ttlSecondsAfterFinished":                 `0`,
+		"spec.runPolicy.activeDeadlineSeconds":                   `1000000`,
+		"spec.runPolicy.backoffLimit":                            `6`,
+		"spec.runPolicy.suspend":                                 `true`,
+		"spec.runPolicy.managedBy":                               `"kueue.x-k8s.io/multikueue"`,
+		"spec.runPolicy.schedulingPolicy.minAvailable":           `1`,
+		"spec.runPolicy.schedulingPolicy.queue":                  `"a"`,
+		"spec.runPolicy.schedulingPolicy.minResources":           `{"cpu": "1"}`,
+		"spec.runPolicy.schedulingPolicy.priorityClass":          `"a"`,
+		"spec.runPolicy.schedulingPolicy.scheduleTimeoutSeconds": `0`,
+		"spec.successPolicy":                                     `"AllWorkers"`,
+		"spec.enableDynamicWorker":                               `true`,
+		"spec.nprocPerNode":                                      `"2"`,
+		"spec.elasticPolicy":                                     `{}`,
+		"spec.elasticPolicy.minReplicas":                         `0`,
+		"spec.elasticPolicy.maxReplicas":                         `7`,
+		"spec.elasticPolicy.rdzvBackend":                         `"etcd"`,
+		"spec.elasticPolicy.rdzvPort":                            `29500`,
+		"spec.elasticPolicy.rdzvHost":                            `"etcd.svc"`,
+		"spec.elasticPolicy.rdzvId":                              `"a"`,
+		"spec.elasticPolicy.rdzvConf":                            `[{"key": "a", "value": "b"}]`,
+		"spec.elasticPolicy.rdzvConf.key":                        `"a"`,
+		"spec.elasticPolicy.rdzvConf.value":                      `"a"`,
+		"spec.elasticPolicy.standalone":                          `true`,
+		"spec.elasticPolicy.nProcPerNode":                        `2`,
+		"spec.elasticPolicy.maxRestarts":                         `0`,
+		"spec.elasticPolicy.metrics":                             `[{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}]`,
+		"ROLES.replicas":                                         `2`,
+		"ROLES.restartPolicy":                                    `"Always"`,
+		"ROLES.template.spec.restartPolicy":                      `"Always"`,
+		"ROLES.template.spec.containers.ports":                   `[{"containerPort": 1}]`,
+	}
+}
+
+// converted is what becomes of a job of one role, with one field set to a value or, without one, left out.
+func converted(t *testing.T, kind *schema.Kind, role string, at []string, value string) *convert.Result {
+	t.Helper()
+	text := `{"apiVersion": "` + kind.APIVersion() + `", "kind": "` + kind.Name + `", "metadata": {"name": "a"}, "spec": {"runPolicy": {"schedulingPolicy": {}},
+		"` + kind.RolesField + `": {"` + role + `": {"template": {"spec": {"containers": [{"name": "` + kind.Container + `", "image": "a"}]}}}}}}`
+	var object map[string]any
+	if err := kjson.Unmarshal([]byte(text), &object); err != nil {
+		t.Fatal(err)
+	}
+	spec, _ := object["spec"].(map[string]any)
+	if len(at) > 2 && at[1] == "elasticPolicy" {
+		spec["elasticPolicy"] = map[string]any{"rdzvConf": []any{map[string]any{}}}
+	}
+	within := object
+	for _, step := range at[:len(at)-1] {
+		switch next := within[step].(type) {
+		case map[string]any:
+			within = next
+		case []any:
+			within, _ = next[0].(map[string]any)
+		}
+		if within == nil {
+			t.Fatalf("%q leads nowhere", at)
+		}
+	}
+	delete(within, at[len(at)-1])
+	if value != "" {
+		var set struct{ Value any }
+		if err := kjson.Unmarshal([]byte(`{"Value": `+value+`}`), &set); err != nil {
+			t.Fatal(err)
+		}
+		within[at[len(at)-1]] = set.Value
+	}
+	return convert.Object(kind, &unstructured.Unstructured{Object: object})
+}
+
+// TestDefaults holds what is said of fields that are left out against what the converter does.
+func TestDefaults(t *testing.T) {
+	for _, kind := range schema.Kinds() {
+		values := others()
+		for _, d := range kind.Defaults() {
+			pattern, ofRole := d.Path, strings.HasPrefix(d.Path, "spec."+kind.RolesField+".")
+			if ofRole {
+				pattern = "ROLES" + strings.TrimPrefix(d.Path, "spec."+kind.RolesField)
+			}
+			for _, role := range kind.Roles {
+				at := strings.Split(d.Path, ".")
+				if ofRole {
+					at = slices.Insert(at, 2, role.Name)
+				} else if role.Name != kind.Roles[len(kind.Roles)-1].Name {
+					continue // once is enough
+				}
+				checkDefault(t, kind, role.Name, at, d, values[pattern])
+			}
+		}
+	}
+}
+
+func checkDefault(t *testing.T, kind *schema.Kind, role string, at []string, d schema.Default, other string) {
+	t.Helper()
+	without, path := converted(t, kind, role, at, ""), strings.Join(at, ".")
+	if d.Required {
+		message := strings.Replace(path, "containers.", "containers[0].", 1)
+		if without.Rejection == nil || !slices.ContainsFunc(without.Rejection.Problems, func(p schema.Problem) bool { return p.Code == schema.MissingField && p.Path == message }) {
+			t.Errorf("%s is said to be required; without it: %+v", path, without.Rejection)
+		}
+		if d.Value+d.Means != "" {
+			t.Errorf("%s is required and has a default", path)
+		}
+		return
+	}
+	if without.Job == nil {
+		t.Fatalf("%s is said to be optional; without it: %+v", path, without.Rejection)
+	}
+	if d.Value+d.Means == "" {
+		t.Errorf("%s: nothing is said", path)
+	}
+	same := []string{"null"}
+	if d.Value != "" {
+		same = append(same, d.Value)
+	}
+	for _, value := range same {
+		if with := converted(t, kind, role, at, value); !reflect.DeepEqual(without.Job, with.Job) {
+			t.Errorf("%s: %s is said to be the same as nothing, and is not", path, value)
+		}
+	}
+	if other == "" {
+		t.Fatalf("%s: this test knows no other value", path)
+	}
+	with := converted(t, kind, role, at, other)
+	if only := kind.Role(role).Only; only != 0 && strings.HasSuffix(path, "."+role+".replicas") {
+		if with.Rejection == nil || with.Rejection.Problems[0].Code != schema.ReplicaCount {
+			t.Errorf("%s: %s, where only %d is right: %+v", path, other, only, with.Rejection)
+		}
+		return
+	}
+	if with.Job == nil || reflect.DeepEqual(without.Job, with.Job) {
+		t.Errorf("%s: %s has no effect, or is wrong: %+v", path, other, with.Rejection)
+	}
+}
+
+// TestDefaultsOfAllFields: every field has a word on what happens without it, and there is no word on a field that
+// does not exist. Those of pods and of metrics are Kubernetes' own, but for those that are listed.
+func TestDefaultsOfAllFields(t *testing.T) {
+	manuals, err := readManuals()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range manuals {
+		for _, d := range m.kind.Defaults() {
+			if at, err := lookUp([]*manual{m}, d.Path); err != nil || at.path != d.Path {
+				t.Errorf("%s leads to %q: %v", d.Path, at.path, err)
+			}
+			if d.Value != "" && !json.Valid([]byte(d.Value)) {
+				t.Errorf("%s: %s is not JSON", d.Path, strconv.Quote(d.Value))
+			}
+		}
+		spec, err := lookUp([]*manual{m}, "spec")
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := 0
+		var visit func(topic)
+		visit = func(at topic) {
+			for _, child := range at.children() {
+				switch {
+				case child.name() == "template", child.name() == "metrics":
+				case len(child.field.below().Properties) > 0:
+					visit(child)
+				default:
+					if seen++; child.mark() == "" && child.fallback() == "" {
+						t.Errorf("nothing is said of what happens without %s", child.path)
+					}
+				}
+			}
+		}
+		visit(spec)
+		if seen < 10 {
+			t.Errorf("%s: found %d fields", m.kind.Name, seen)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"stoic/schema"
+)
+
+// topic is where a path leads: a field of a kind.
+type topic struct {
+	manual   *manual
+	path     string // without the keys of maps and the indices of lists, as schema.Default has it
+	shown    string // with those that were given
+	field    *field
+	required bool
+	element  bool             // an item of a list or a value of a map: what is said of those as a whole does not hold for it
+	role     *schema.RoleKind // on the way here
+	kinds    string           // that have it, if the path named none
+}
+
+// lookUp follows a path that begins with a kind, or with a field that is the same in all kinds that have it.
+func lookUp(manuals []*manual, path string) (topic, error) {
+	steps := stepsOf(path)
+	if plain := strings.NewReplacer(".", ""); len(steps) == 0 || steps[0] == "" || plain.Replace(strings.Join(steps, "")) != plain.Replace(path) {
+		return topic{}, fmt.Errorf("found %s, must be a code, or a path such as tfjob.spec.runPolicy", schema.Quote(path))
+	}
+	for _, m := range manuals {
+		if m.isCalled(steps[0]) {
+			return m.follow(steps[1:])
+		}
+	}
+	var found []topic
+	var failed error
+	var kinds, names []string
+	for _, m := range manuals {
+		if m.root.Properties[steps[0]] == nil {
+			continue
+		}
+		at, err := m.follow(steps)
+		if err != nil {
+			failed = err
+			continue
+		}
+		found, kinds, names = append(found, at), append(kinds, m.kind.Singular), append(names, m.kind.Name)
+	}
+	switch {
+	case len(found) > 0 && alike(found):
+		found[0].kinds = strings.Join(names, ", ")
+		return found[0], nil
+	case len(found) > 1:
+		return topic{}, fmt.Errorf("%s is a field of several kinds; begin with one of %s", path, strings.Join(kinds, ", "))
+	case failed != nil:
+		return topic{}, failed
+	}
+	return topic{}, notATopic(manuals, steps[0])
+}
+
+// alike: whatever is said of one is said of all.
+func alike(all []topic) bool {
+	return !slices.ContainsFunc(all[1:], func(t topic) bool {
+		return t.about(false) != all[0].about(false) || t.about(true) != all[0].about(true)
+	})
+}
+
+// notATopic: the first word is neither a code nor a kind nor a field.
+func notATopic(manuals []*manual, word string) error {
+	var known []string
+	for _, code := range schema.Codes() {
+		known = append(known, string(code))
+	}
+	for _, m := range manuals {
+		known = append(append(known, m.kind.Singular, m.kind.Plural), m.root.names()...)
+	}
+	slices.Sort(known)
+	text := fmt.Sprintf("found %s, must be a code, or a path that begins with a kind or with a field of it", schema.Quote(word))
+	if meant, ok := schema.Nearest(word, slices.Compact(known)); ok {
+		return errors.New(text + "; did you mean `" + meant + "`?")
+	}
+	return errors.New(text + "; `stoic explain` lists them")
+}
+
+// follow goes down from the object as a whole.
+func (m *manual) follow(steps []string) (topic, error) {
+	at := topic{manual: m, field: m.root}
+	for _, step := range steps {
+		next, ok := at.down(step)
+		if !ok {
+			return topic{}, at.unknown(step)
+		}
+		at = next
+	}
+	return at, nil
+}
+
+// down takes one step: into a field, to a key of a map, or to an item of a list. Keys and indices may be left out.
+func (t topic) down(step string) (topic, bool) {
+	if index, is := strings.CutPrefix(step, "["); is && !strings.HasPrefix(step, `["`) {
+		if _, err := strconv.ParseUint(strings.TrimSuffix(index, "]"), 10, 32); t.field.Items == nil || err != nil && index != "]" {
+			return topic{}, false
+		}
+		return t.into(t.field.Items, step), true
+	}
+	name := step
+	if quoted, is := strings.CutPrefix(step, "["); is {
+		var err error
+		if name, err = strconv.Unquote(strings.TrimSuffix(quoted, "]")); err != nil {
+			return topic{}, false
+		}
+	}
+	parent := t.field.below()
+	if child := parent.Properties[name]; child != nil {
+		t.path = strings.TrimPrefix(t.path+"."+name, ".")
+		t.shown = strings.TrimPrefix(t.shown+"."+name, ".")
+		t.required = slices.Contains(parent.Required, name)
+		t.field, t.element = child, false
+		return t, true
+	}
+	values := t.field.AdditionalProperties
+	if values == nil {
+		return topic{}, false
+	}
+	if len(values.Properties) > 0 {
+		role := t.manual.kind.Role(name)
+		if role == nil {
+			return topic{}, false
+		}
+		step, t.role = role.Name, role
+	}
+	if !strings.HasPrefix(step, "[") {
+		step = "." + step
+	}
+	return t.into(values, step), true
+}
+
+// into goes to what a list or a map holds, which is described there if it is not described itself.
+func (t topic) into(held *field, step string) topic {
+	described := *held
+	described.Description = cmp.Or(held.Description, t.field.Description)
+	t.field, t.shown, t.required, t.element = &described, t.shown+step, false, true
+	return t
+}
+
+// keys are those that a map of fields can have: the roles.
+func (t topic) keys() (names []string) {
+	if values := t.field.AdditionalProperties; values != nil && len(values.Properties) > 0 {
+		for _, role := range t.manual.kind.Roles {
+			names = append(names, role.Name)
+		}
+	}
+	return names
+}
+
+// unknown says what the step could have been.
+func (t topic) unknown(step string) error {
+	where := t.shown
+	if where == "" {
+		where = t.manual.kind.Name
+	}
+	text := fmt.Sprintf("there is no %s in %s", schema.Quote(step), where)
+	known := append(t.keys(), t.field.below().names()...)
+	if meant, ok := schema.Nearest(step, known); ok {
+		return errors.New(text + "; did you mean `" + meant + "`?")
+	}
+	for _, name := range known {
+		if child, ok := t.down(name); ok && child.field.below().Properties[step] != nil {
+			return fmt.Errorf("%s; there is one in `%s`", text, child.shown)
+		}
+	}
+	switch n := len(known); {
+	case n == 0:
+		return fmt.Errorf("%s, which is of type %s", text, t.field.kind())
+	case n <= 10:
+		return fmt.Errorf("%s; its fields are %s", text, strings.Join(known, ", "))
+	}
+	return fmt.Errorf("%s; `stoic explain %s` lists its fields", text, t.argument())
+}
+
+// argument is what leads here.
+func (t topic) argument() string { return strings.TrimSuffix(t.manual.kind.Singular+"."+t.shown, ".") }

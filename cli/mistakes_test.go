@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"stoic/examples"
+	"stoic/schema"
+)
+
+// untold are the codes of which `stoic validate` says nothing, and why.
+func untold() map[schema.Code]string {
+	return map[schema.Code]string{
+		schema.Immutable: "a manifest does not say what its job was before: the API server compares the two, and refuses the change",
+	}
+}
+
+// TestMistakesGolden: what the command says of every manifest in examples/rejected stands beside it, word for word.
+// `go test ./cli -update` writes it.
+func TestMistakesGolden(t *testing.T) {
+	folder := filepath.Join("..", "examples", "rejected")
+	t.Chdir(folder)
+	manifests, err := filepath.Glob("*.yaml")
+	if err != nil || len(manifests) < len(schema.Codes()) {
+		t.Fatal(manifests, err)
+	}
+	var wanted []string
+	for _, manifest := range manifests {
+		file := strings.TrimSuffix(manifest, ".yaml") + ".txt"
+		wanted = append(wanted, file)
+		out, errOut, code := called("stoic", "validate", manifest)
+		if wrong := strings.Contains(out, ": error: "); errOut != "" || wrong != (code == 1) || code > 1 {
+			t.Errorf("%s: code %d, stderr %q, stdout\n%s", manifest, code, errOut, out)
+		}
+		sameText(t, file, out)
+	}
+	if there, _ := filepath.Glob("*.txt"); !slices.Equal(there, wanted) {
+		t.Errorf("texts of no manifest, or the other way round: %v, want %v", there, wanted)
+	}
+}
+
+// toldLine is one line of what validate says: its severity and its code.
+var toldLine = regexp.MustCompile(`(?m): (error|warning): .* \[(\w+)\]$`)
+
+// TestMistakesShowEveryCode: the first line of a manifest names the codes that it gets, no more and no less; every code
+// is shown; and each is as bad as it says of itself.
+func TestMistakesShowEveryCode(t *testing.T) {
+	all, err := examples.Mistakes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]bool{}
+	for _, m := range all {
+		got := map[string]bool{}
+		for _, told := range toldLine.FindAllStringSubmatch(m.Told, -1) {
+			got[told[2]] = true
+			severity := schema.Code(told[2]).Severity()
+			if !strings.Contains(strings.ToLower(severity), told[1]) {
+				t.Errorf("%s: %s is said to be: %s; here it is of severity %s", m.File, told[2], severity, told[1])
+			}
+		}
+		for _, code := range m.Codes {
+			shown[code] = true
+			if why := untold()[schema.Code(code)]; why != "" {
+				if got[code] {
+					t.Errorf("%s: %s is told, although %s", m.File, code, why)
+				}
+				got[code] = true
+			}
+		}
+		if want := slices.Sorted(slices.Values(m.Codes)); !slices.Equal(want, slices.Sorted(maps.Keys(got))) {
+			t.Errorf("%s: its first line names %v; told are %v", m.File, want, slices.Sorted(maps.Keys(got)))
+		}
+	}
+	for _, c := range schema.Codes() {
+		if !shown[string(c)] {
+			t.Errorf("no example shows %s", c)
+		}
+		delete(shown, string(c))
+	}
+	if len(shown) > 0 {
+		t.Errorf("codes that do not exist: %v", shown)
+	}
+}

@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+)
+
+// github prints the report as workflow commands of GitHub Actions: one line for each finding, which becomes a note
+// beside the line that it is about. What has no file says in its message where it is.
+//
+//	::error file=NAME,line=LINE,col=COLUMN,title=CODE::MESSAGE
+func (r *report) github(out io.Writer) error {
+	var b bytes.Buffer
+	for _, f := range r.Results {
+		file, message := "", f.place()+": "+f.Message
+		if f.File != "" && f.File != standardInput {
+			file = fmt.Sprintf("file=%s,line=%d,col=%d,", property(filepath.ToSlash(f.File)), f.Line, f.Column)
+			message = f.Message
+		}
+		fmt.Fprintf(&b, "::%s %stitle=%s::%s\n", f.Severity, file, property(string(f.Code)), data(message))
+	}
+	_, err := out.Write(b.Bytes())
+	return err
+}
+
+// data writes the text of a command so that it cannot end the line, behind which another command could stand.
+func data(text string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text)
+}
+
+// property writes the value of a property so that it cannot begin another one, nor the text.
+func property(value string) string {
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(data(value))
+}

@@ -1,0 +1,338 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"stoic/schema"
+)
+
+// apiServer answers as one does to whoever lists jobs: in pages, with a token for the next.
+type apiServer struct {
+	kubeconfig string
+	objects    []map[string]any
+
+	mu       sync.Mutex
+	requests []string
+	// before, if set, may answer in its place.
+	before func(w http.ResponseWriter, r *http.Request) (answered bool)
+}
+
+// newAPIServer serves the documents of a YAML text. A line "forbidden" or "not served" instead of them makes it
+// refuse, or not know, the jobs. Its kubeconfig has the context "team" with the namespace "team-a", the current one.
+func newAPIServer(t *testing.T, text string) *apiServer {
+	t.Helper()
+	s := &apiServer{kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	switch strings.TrimSpace(text) {
+	case "forbidden":
+		s.before = refuseWith(http.StatusForbidden, "Forbidden", `PLURAL.kubeflow.org is forbidden: User "eve" cannot list resource "PLURAL"`)
+	case "not served":
+		s.before = notServed
+	default:
+		for _, d := range documents([]byte(text), false) {
+			object := map[string]any{}
+			if err := yaml.Unmarshal(d.text, &object); err != nil {
+				t.Fatal(err)
+			}
+			s.objects = append(s.objects, object)
+		}
+	}
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	write(t, s.kubeconfig, fmt.Appendf(nil, `
+apiVersion: v1
+kind: Config
+current-context: team
+clusters: [{name: here, cluster: {server: %q}}]
+users: [{name: me, user: {token: t}}]
+contexts:
+- {name: team, context: {cluster: here, user: me, namespace: team-a}}
+- {name: other, context: {cluster: here, user: me}}
+`, server.URL))
+	return s
+}
+
+func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests = append(s.requests, r.URL.RequestURI())
+	w.Header().Set("Content-Type", "application/json")
+	switch {
+	case s.before != nil && s.before(w, r):
+	case r.URL.Path == "/version":
+		fmt.Fprint(w, `{"major":"1","minor":"36","gitVersion":"v1.36.0"}`)
+	default:
+		s.list(w, r)
+	}
+}
+
+func (s *apiServer) list(w http.ResponseWriter, r *http.Request) {
+	namespace := ""
+	if _, rest, ok := strings.Cut(r.URL.Path, "/namespaces/"); ok {
+		namespace, _, _ = strings.Cut(rest, "/")
+	}
+	items, kind := []any{}, kindAt(r)
+	for _, o := range s.objects {
+		if o["kind"] != kind.Name {
+			continue
+		}
+		if namespace == "" || (&unstructured.Unstructured{Object: o}).GetNamespace() == namespace {
+			items = append(items, o)
+		}
+	}
+	start, _ := strconv.Atoi(r.URL.Query().Get("continue"))
+	limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
+	meta := map[string]any{"resourceVersion": "7"}
+	if items = items[min(start, len(items)):]; len(items) > limit {
+		items, meta["continue"] = items[:limit], strconv.Itoa(start+limit)
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"apiVersion": "kubeflow.org/v1", "kind": kind.Name + "List", "metadata": meta, "items": items})
+}
+
+// kindAt is the kind that a request is about, or nil.
+func kindAt(r *http.Request) *schema.Kind {
+	for _, kind := range schema.Kinds() {
+		if strings.HasSuffix(r.URL.Path, "/"+kind.Plural) {
+			return kind
+		}
+	}
+	return nil
+}
+
+// requestsFor are those that were about a kind.
+func (s *apiServer) requestsFor(kind *schema.Kind) (some []string) {
+	for _, uri := range s.requests {
+		if strings.Contains(uri, "/"+kind.Plural+"?") {
+			some = append(some, uri)
+		}
+	}
+	return some
+}
+
+// refuseWith answers every request for jobs with a status; PLURAL in it is what was asked for.
+func refuseWith(code int, reason, message string) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		kind := kindAt(r)
+		if kind == nil {
+			return false
+		}
+		message := strings.ReplaceAll(message, "PLURAL", kind.Plural)
+		w.WriteHeader(code)
+		_ = json.NewEncoder(w).Encode(map[string]any{"apiVersion": "v1", "kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": message})
+		return true
+	}
+}
+
+func notServed(w http.ResponseWriter, r *http.Request) bool {
+	if kindAt(r) == nil {
+		return false
+	}
+	http.Error(w, "404 page not found", http.StatusNotFound)
+	return true
+}
+
+// storedJobs are so many objects of which every third is wrong.
+func storedJobs(n int) string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf("apiVersion: kubeflow.org/v1\nkind: TFJob\nmetadata: {name: j%03d, namespace: team-a}\n"+
+			"spec: {tfReplicaSpecs: {Worker: {replicas: %s, template: {spec: {containers: [{name: tensorflow, image: tf}]}}}}}\n", i, []string{`"1"`, "1", "1"}[i%3]))
+	}
+	return strings.Join(all, "---\n")
+}
+
+// liveOn is the part that reads, in pages of 4.
+func liveOn(t *testing.T, s *apiServer, talk *bytes.Buffer) *live {
+	t.Helper()
+	config, namespace, err := (&connection{kubeconfig: s.kubeconfig}).open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := newLive(config, namespace, talk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.page = 4
+	return l
+}
+
+// TestLivePages: no object is left out and none is told twice, also if the server forgets in the middle.
+func TestLivePages(t *testing.T) {
+	for _, forgets := range []int{0, 1, restarts - 1} {
+		s := newAPIServer(t, storedJobs(10))
+		left := forgets
+		s.before = func(w http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Query().Get("continue") != "8" || left == 0 {
+				return false
+			}
+			left--
+			return refuseWith(http.StatusGone, "Expired", "too old")(w, r)
+		}
+		var r report
+		var talk bytes.Buffer
+		if err := liveOn(t, s, &talk).check(t.Context(), &r); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(summary{Documents: 10, Rejected: 4, Errors: 4}, r.Summary); diff != "" || len(r.Results) != 4 || len(r.objects) != 4 {
+			t.Errorf("%d results of %d objects (-want +got):\n%s", len(r.Results), len(r.objects), diff)
+		}
+		requests := s.requestsFor(schema.TFJob())
+		if want := 3 * (forgets + 1); len(requests) != want {
+			t.Errorf("%d requests, want %d: %s", len(requests), want, requests)
+		}
+		if first := requests[0]; first != "/apis/kubeflow.org/v1/namespaces/team-a/tfjobs?limit=4" {
+			t.Errorf("the first request is %s", first)
+		}
+		if talk.Len() > 0 {
+			t.Errorf("said %q", talk.String())
+		}
+	}
+}
+
+// TestLiveGivesUp: what keeps failing ends it, and half a list is no result.
+func TestLiveGivesUp(t *testing.T) {
+	for reason, test := range map[string]struct{ code, requests int }{
+		"Expired":       {http.StatusGone, 2 * restarts},
+		"InternalError": {http.StatusInternalServerError, 2},
+		"Unauthorized":  {http.StatusUnauthorized, 2},
+	} {
+		s := newAPIServer(t, storedJobs(10))
+		s.before = func(w http.ResponseWriter, r *http.Request) bool {
+			return r.URL.Query().Has("continue") && refuseWith(test.code, reason, "no more")(w, r)
+		}
+		var r report
+		err := liveOn(t, s, new(bytes.Buffer)).check(t.Context(), &r)
+		if err == nil || !strings.HasPrefix(err.Error(), "read the tfjobs: ") || r.Summary != (summary{}) || len(r.Results)+len(r.objects) > 0 {
+			t.Errorf("%s: %v, %+v", reason, err, r)
+		}
+		if got := len(s.requestsFor(schema.TFJob())); got != test.requests {
+			t.Errorf("%s: %d requests, want %d", reason, got, test.requests)
+		}
+	}
+}
+
+// TestLiveTells: a list that takes long is told of, and one that does not is not.
+func TestLiveTells(t *testing.T) {
+	s := newAPIServer(t, storedJobs(10))
+	told := make(chan struct{})
+	s.before = func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Query().Has("continue") {
+			<-told
+		}
+		return false
+	}
+	var talk bytes.Buffer
+	l := liveOn(t, s, &talk)
+	var once sync.Once
+	l.patience, l.talk = time.Millisecond, writerFunc(func(p []byte) (int, error) {
+		if strings.HasPrefix(string(p), "4 ") {
+			once.Do(func() { close(told) })
+		}
+		return talk.Write(p)
+	})
+	var r report
+	if err := l.check(t.Context(), &r); err != nil || r.Summary.Documents != 10 {
+		t.Fatalf("%v, %+v", err, r.Summary)
+	}
+	for line := range strings.Lines(talk.String()) {
+		var n int
+		var plural string
+		if _, err := fmt.Sscanf(line, "%d %s read ...\n", &n, &plural); err != nil || n%4 != 0 && n != 10 {
+			t.Errorf("said %q", line)
+		}
+	}
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// TestLiveEnds: what each cluster ends with.
+func TestLiveEnds(t *testing.T) {
+	outside(t)
+	for _, test := range []struct {
+		name, cluster, args string
+		code                int
+		says                string
+	}{
+		{"clean", storedJobs(0), "", 0, ""},
+		{"no API server", "not served", "", 2, "read the pytorchjobs: "},
+		{"slow", "", "--request-timeout 20ms", 2, "exceeded"},
+		{"unknown context", storedJobs(0), "--context nowhere", 2, `context "nowhere" does not exist`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newAPIServer(t, test.cluster)
+			switch test.name {
+			case "no API server":
+				s.before = func(w http.ResponseWriter, _ *http.Request) bool {
+					http.Error(w, "404 page not found", http.StatusNotFound)
+					return true
+				}
+			case "slow":
+				s.before = func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true }
+			}
+			out, _, code, err := runValidate("", append(strings.Fields(test.args), "--live", "--kubeconfig", s.kubeconfig)...)
+			if code != test.code || err != nil && (out != "" || !strings.Contains(err.Error(), test.says)) {
+				t.Errorf("code %d, %v, stdout %q", code, err, out)
+			}
+		})
+	}
+}
+
+// TestLiveInterrupted: Ctrl-C ends it with 130 while the server is silent.
+func TestLiveInterrupted(t *testing.T) {
+	s := newAPIServer(t, "")
+	ctx, interrupt := context.WithCancel(t.Context())
+	s.before = func(_ http.ResponseWriter, r *http.Request) bool {
+		interrupt()
+		<-r.Context().Done()
+		return true
+	}
+	cmd := newValidateCommand()
+	cmd.SilenceUsage, cmd.SilenceErrors = true, true
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetArgs([]string{"--live", "--kubeconfig", s.kubeconfig})
+	err := cmd.ExecuteContext(ctx)
+	ended, ok := err.(*exitError)
+	if !ok || ended.code != 130 || err.Error() != "interrupted" || out.Len() > 0 {
+		t.Errorf("%v, stdout %q", err, out.String())
+	}
+}
+
+// TestLiveNamespaces: which objects the flags are about.
+func TestLiveNamespaces(t *testing.T) {
+	const jobs = "/PLURAL?limit=500&timeout=1m0s"
+	for args, want := range map[string]string{
+		"":                   "/namespaces/team-a" + jobs,
+		"-n b":               "/namespaces/b" + jobs,
+		"-A":                 jobs,
+		"-A -n b":            jobs,
+		"--context other":    "/namespaces/default" + jobs,
+		"--context other -A": jobs,
+	} {
+		s := newAPIServer(t, "")
+		_, _, code, err := runValidate("", append(strings.Fields(args), "--live", "--kubeconfig", s.kubeconfig)...)
+		var all []string
+		for _, kind := range schema.Kinds() {
+			all = append(all, "/apis/"+kind.APIVersion()+strings.ReplaceAll(want, "PLURAL", kind.Plural))
+		}
+		if diff := cmp.Diff(all, s.requests); code != 0 || diff != "" {
+			t.Errorf("%q: code %d, %v, asked for (-want +got):\n%s", args, code, err, diff)
+		}
+	}
+}
