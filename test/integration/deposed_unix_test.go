@@ -18,6 +18,7 @@ import (
 // TestPausedLeader: a leader that stands still for longer than its lease (a machine that is suspended, a process that
 // gets no time) finds when it wakes that another leads, ends with an error, and has not upset anything.
 func TestPausedLeader(t *testing.T) {
+	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd")}})
 	r.permit(t)
 	paused := r.operator(t, "", "--leader-elect")

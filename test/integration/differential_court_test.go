@@ -108,7 +108,7 @@ func (c *court) judge(ctx context.Context, t trial) finding {
 		return f
 	}
 	f.outcome = bothTake
-	p := plan.Make(plan.Observed{Head: result.Head, Job: result.Job, Now: time.Unix(1_000_000_000, 0), Domain: "cluster.local"})
+	p := plan.Make(plan.Observed{Head: result.Head, Job: result.Job, Now: time.Unix(1_000_000_000, 0)})
 	if len(p.Create) != 2 {
 		f.trouble = fmt.Errorf("%v: %d objects planned", f, len(p.Create))
 	}

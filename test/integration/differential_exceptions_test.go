@@ -73,11 +73,27 @@ func refusedOnPurpose() []exception {
 
 // checked are the places of a pod at which the API server alone must have nothing to say: the converter checks them.
 // A service is such a place as a whole, and so is anything that is no valid JSON of a pod.
-var checked = regexp.MustCompile(`^(metadata\.(name|labels|annotations)` +
-	`|spec\.(restartPolicy|nodeSelector|serviceAccountName|tolerations\[\]\.effect\[enum\])` +
-	`|spec\.volumes\[\]\.(name|persistentVolumeClaim\.claimName)` +
-	`|spec\.(initContainers|containers)\[\](|\.(name|image|imagePullPolicy|env\[\]\.name|ports|ports\[\]\.(name|containerPort|protocol)` +
-	`|volumeMounts\[\]\.(name|mountPath))))$`)
+var checked = regexp.MustCompile(`^(metadata\.(name|labels|annotations|finalizers(\[\])?)` +
+	`|spec\.(restartPolicy|nodeSelector|serviceAccountName|activeDeadlineSeconds|dnsPolicy|hostname|subdomain|nodeName|ephemeralContainers)` +
+	`|spec\.tolerations\[\]\.(key|effect)` +
+	`|spec\.topologySpreadConstraints\[\]\.(maxSkew|topologyKey|whenUnsatisfiable)` +
+	`|spec\.affinity\.(.*\.weight|.*\.topologyKey|nodeAffinity\..*\.(nodeSelectorTerms|operator))` +
+	`|spec\.securityContext\.(runAsUser|runAsGroup|fsGroup|supplementalGroups\[\]|seccompProfile\.type|appArmorProfile\.type)` +
+	`|spec\.volumes\[\]\.(` + checkedOfVolumes + `)` +
+	`|spec\.(initContainers|containers)\[\](|\.(` + checkedOfContainers + `)))$`)
+
+const (
+	checkedOfVolumes = `name|persistentVolumeClaim\.claimName|emptyDir\.sizeLimit|hostPath\.type|nfs\.(server|path)` +
+		`|(configMap|projected\.sources\[\]\.(configMap|secret))\.name|secret\.secretName` +
+		`|(configMap|secret|downwardAPI|projected)\.defaultMode|.*(configMap|secret)\.items\[\]\.(key|mode)|.*downwardAPI\.mode` +
+		`|projected\.sources\[\]\.serviceAccountToken\.expirationSeconds|ephemeral\.volumeClaimTemplate(\.spec)?`
+	checkedOfContainers = `name|image|imagePullPolicy|terminationMessagePolicy|ports|ports\[\]\.(name|containerPort|protocol)` +
+		`|env\[\]\.name|env\[\]\.valueFrom\.(configMapKeyRef|secretKeyRef)\.(name|key)|envFrom\[\]\.(configMapRef|secretRef)\.name` +
+		`|volumeMounts|volumeMounts\[\]\.(name|mountPath|subPathExpr)|volumeMounts\.(subPath|subPathExpr)` +
+		`|securityContext\.(runAsUser|runAsGroup|seccompProfile\.type|appArmorProfile\.type)` +
+		`|(liveness|readiness|startup)Probe\.(initialDelay|timeout|period)Seconds|(liveness|readiness|startup)Probe\.failureThreshold` +
+		`|((liveness|readiness|startup)Probe|lifecycle\.(postStart|preStop))\.(exec|httpGet|tcpSocket|grpc|exec\.command|httpGet\.(port|scheme)|(tcpSocket|grpc)\.port)`
+)
 
 // leftToServer is what only the API server refuses: places of a pod (without indices) about which it has rules that we
 // do not repeat, because they are many, and differ between its versions. The author learns of these from
@@ -101,11 +117,10 @@ func leftToServer() []exception {
 		field("resources", `^spec\.((initContainers|containers)\[\]\.(resources|resizePolicy)|resources|resourceClaims|overhead)`),
 		field("mount", `^spec\.(initContainers|containers)\[\]\.(volumeMounts|volumeDevices)`),
 		field("security", `^spec\.(securityContext|(initContainers|containers)\[\]\.securityContext|os|imagePullSecrets)`),
-		field("network", `^spec\.(dns|host|subdomain|setHostname|(initContainers|containers)\[\]\.ports\[\]\.host)`),
-		field("time limits", `^spec\.(terminationGracePeriodSeconds|activeDeadlineSeconds)`),
-		field("other of a container", `^spec\.(initContainers|containers)\[\]\.(restartPolicy|terminationMessage|stdin)`),
-		field("finalizers", `^metadata\.finalizers`),
-		field("several", `^(spec|metadata\.finalizers)`),
+		field("network", `^spec\.(dnsConfig|hostAliases|hostnameOverride|setHostname|(initContainers|containers)\[\]\.ports\[\]\.host)`),
+		field("time limits", `^spec\.terminationGracePeriodSeconds`),
+		field("other of a container", `^spec\.(initContainers|containers)\[\]\.(restartPolicy|stdin)`),
+		field("several", `^spec`),
 		{"admission", "what a cluster has of priority and runtime classes is not known to the converter", func(f finding) bool {
 			return f.resource == "pods" && (f.refusal.ErrStatus.Code == 403 || f.refusal.ErrStatus.Code == 500)
 		}},
@@ -114,13 +129,5 @@ func leftToServer() []exception {
 
 var anyItem = regexp.MustCompile(`\[[^\]]*\]`)
 
-// kindOf a cause is where it is, without indices and keys; with [enum] behind if the word is none of those known.
-func kindOf(c metav1.StatusCause) string {
-	at := anyItem.ReplaceAllString(c.Field, "[]")
-	if c.Type == metav1.CauseTypeFieldValueNotSupported {
-		if enum := at + "[enum]"; checked.MatchString(enum) {
-			return enum
-		}
-	}
-	return at
-}
+// kindOf a cause is where it is, without indices and keys.
+func kindOf(c metav1.StatusCause) string { return anyItem.ReplaceAllString(c.Field, "[]") }

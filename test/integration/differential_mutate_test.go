@@ -123,11 +123,17 @@ func mutators() []mutator {
 			return l[0], true
 		}},
 		{"in a list", func(old any) (any, bool) { m, ok := old.(map[string]any); return []any{m}, ok }},
+		// The rules of convert/rules.go are about fields that are beside others, or are not.
+		beside("exec", map[string]any{"command": []any{"true"}}), beside("httpGet", map[string]any{"port": int64(80)}),
+		beside("secretKeyRef", map[string]any{"name": "s", "key": "k"}), beside("configMapRef", map[string]any{"name": "s"}),
+		beside("fieldRef", map[string]any{"fieldPath": "metadata.name"}), beside("localhostProfile", "a"), beside("subPath", "x"),
+		beside("tolerationSeconds", int64(3)), beside("value", "x"), beside("values", []any{"x"}), beside("ephemeralContainers", []any{map[string]any{"name": "e", "image": "e"}}),
+		beside("name", "x"), beside("dnsPolicy", "None"),
 	}
 	for _, v := range []any{
 		nil, "", "x", "X", "  ", "a b", "é", "-", "..", "/x", "0", "-1", "1", "10%", "1.5", "1e3", "1e100", "1e1000", "64Gb", "1 Gi", "10m", "true", "Never", "Always",
-		"None", "TCP", "tensorflow", "tfjob-port", strings.Repeat("a", 16), strings.Repeat("a", 64), strings.Repeat("a", 254), strings.Repeat("0", 63) + "10",
-		int64(0), int64(1), int64(-1), int64(65536), int64(1 << 31), int64(1<<63 - 1), 1.5, 3.0, 1e3, 1e19, true, false,
+		"None", "TCP", "8080", "Exists", "In", "Gt", "Localhost", "../x", "..x", "tensorflow", "tfjob-port", strings.Repeat("a", 16), strings.Repeat("a", 64), strings.Repeat("a", 254), strings.Repeat("0", 63) + "10",
+		int64(0), int64(1), int64(-1), int64(65536), int64(644), int64(1 << 31), int64(1<<63 - 1), 1.5, 3.0, 1e3, 1e19, true, false,
 		[]any{}, []any{nil}, []any{""}, []any{"x"}, []any{"x", "x"}, []any{map[string]any{}}, []any{int64(1)},
 		map[string]any{}, map[string]any{"": "x"}, map[string]any{"x": "y"}, map[string]any{"x": nil}, map[string]any{"x": int64(1)}, map[string]any{"name": "x"},
 	} {
@@ -138,6 +144,19 @@ func mutators() []mutator {
 
 func put(name string, v any) mutator {
 	return mutator{name, func(any) (any, bool) { return v, true }}
+}
+
+// beside puts another field into an object.
+func beside(key string, value any) mutator {
+	return mutator{"with " + key, func(old any) (any, bool) {
+		m, ok := old.(map[string]any)
+		if !ok || m[key] != nil {
+			return nil, false
+		}
+		m = maps.Clone(m)
+		m[key] = value
+		return m, true
+	}}
 }
 
 func text(change func(string) any) func(any) (any, bool) {

@@ -104,6 +104,41 @@ func statusEdited(t *testing.T, r *rig) {
 	}
 }
 
+// verdictWiped: a finished job whose pods are deleted does not begin again when somebody wipes its status.
+func verdictWiped(t *testing.T, r *rig) {
+	ns := r.namespace(t, "wiped")
+	p := r.operator(t, ns)
+	r.apply(t, ns, manifest("job", "\n  runPolicy: {cleanPodPolicy: All}"+worker("", "")))
+	before := r.awaitState(t, ns, "job", schema.Succeeded)
+	gone := func() (bool, string) {
+		pods := r.pods(t, ns, "job")
+		return len(pods) == 0, fmt.Sprint(pods)
+	}
+	await(t, "the pod to be deleted", gone)
+	for _, operator := range []string{"running", "down"} {
+		if operator == "down" {
+			p.kill(t)
+		}
+		r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--subresource=status", "--type=json", "-p", `[{"op":"replace","path":"/status","value":{}}]`)
+		if operator == "down" {
+			r.operator(t, ns)
+		}
+		after := r.awaitState(t, ns, "job", schema.Succeeded)
+		if diff := cmp.Diff(before.Status.CompletionTime, after.Status.CompletionTime); diff != "" {
+			t.Errorf("operator %s: the time of the end (-before +after):\n%s", operator, diff)
+		}
+	}
+	made := 0
+	for _, q := range r.requests(t) {
+		if q.Verb == "create" && q.ObjectRef.Resource == "pods" && q.ObjectRef.Namespace == ns {
+			made++
+		}
+	}
+	if ok, saw := gone(); !ok || made != 1 {
+		t.Errorf("%d pods were made, there are %s; want one, and none", made, saw)
+	}
+}
+
 func foreignPod(t *testing.T, r *rig) {
 	ns := r.namespace(t, "foreign")
 	r.operator(t, ns)

@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"regexp"
@@ -20,24 +19,29 @@ import (
 
 // TestInstall does what deploy/README.md tells to do, in a cluster in which nothing of ours is.
 func TestInstall(t *testing.T) {
+	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{})
 	crds, all := filepath.Join(root, "deploy/crd"), filepath.Join(root, "deploy")
-	const crd = "customresourcedefinition.apiextensions.k8s.io/tfjobs.kubeflow.org"
 	for _, step := range []struct{ says, args string }{
-		{crd + " created (server dry run)\n", "--dry-run=server"},
-		{crd + " created\n", ""},
-		{crd + " unchanged\n", ""},
+		{" created (server dry run)\n", "--dry-run=server"},
+		{" created\n", ""},
+		{" unchanged\n", ""},
 	} {
-		args := append([]string{"apply", "-f", crds}, strings.Fields(step.args)...)
-		if out := r.kubectl(t, nil, args...); out != step.says {
-			t.Errorf("kubectl %s says %q, want %q", strings.Join(args, " "), out, step.says)
+		args, says := append([]string{"apply", "-f", crds}, strings.Fields(step.args)...), ""
+		for _, kind := range schema.Kinds() {
+			says += crdOf(kind) + step.says
+		}
+		if out := r.kubectl(t, nil, args...); out != says {
+			t.Errorf("kubectl %s says %q, want %q", strings.Join(args, " "), out, says)
 		}
 	}
-	r.kubectl(t, nil, "wait", "--for=condition=Established", crd, "--timeout=30s")
-	// All annotations of an object together may have 262144 bytes.
-	applied := r.kubectl(t, nil, "get", crd, "-o", `jsonpath={.metadata.annotations.kubectl\.kubernetes\.io/last-applied-configuration}`)
-	if len(applied) < 10000 || len(applied) >= 262144-1024 {
-		t.Errorf("the annotation of kubectl apply has %d bytes", len(applied))
+	for _, kind := range schema.Kinds() {
+		r.awaitEstablished(t, kind)
+		// All annotations of an object together may have 262144 bytes.
+		applied := r.kubectl(t, nil, "get", crdOf(kind), "-o", `jsonpath={.metadata.annotations.kubectl\.kubernetes\.io/last-applied-configuration}`)
+		if len(applied) < 10000 || len(applied) >= 262144-1024 {
+			t.Errorf("%s: the annotation of kubectl apply has %d bytes", kind.Name, len(applied))
+		}
 	}
 
 	r.kubectl(t, nil, "create", "namespace", "kubeflow")
@@ -48,17 +52,31 @@ func TestInstall(t *testing.T) {
 	t.Run("explain", func(t *testing.T) { explained(t, r) })
 	t.Run("permissions", func(t *testing.T) { permissions(t, r) })
 	t.Run("examples", func(t *testing.T) { examplesAccepted(t, r) })
+	t.Run("wrong examples", func(t *testing.T) { examplesRejected(t, r) })
 	t.Run("names", func(t *testing.T) {
 		r.apply(t, "default", manifest("named", worker("", "")))
-		for _, name := range []string{"tfj", "tfjob", "tfjobs", "training", "tfjobs.v1.kubeflow.org"} {
+		for _, name := range []string{"tfj", "tfjob", "tfjobs", "tfjobs.v1.kubeflow.org"} {
 			if out := r.kubectl(t, nil, "get", name, "-o", "name"); out != "tfjob.kubeflow.org/named\n" {
 				t.Errorf("kubectl get %s says %q", name, out)
 			}
+		}
+		r.apply(t, "default", pyManifest("named", pyWorkers("Never", 1, "{}")))
+		for _, name := range []string{"pyj", "pytorchjob", "pytorchjobs"} {
+			if out := r.kubectl(t, nil, "get", name, "-o", "name"); out != "pytorchjob.kubeflow.org/named\n" {
+				t.Errorf("kubectl get %s says %q", name, out)
+			}
+		}
+		if out := r.kubectl(t, nil, "get", "training", "-o", "name"); out != "pytorchjob.kubeflow.org/named\ntfjob.kubeflow.org/named\n" {
+			t.Errorf("kubectl get training says %q", out)
 		}
 		if out := r.kubectl(t, nil, "get", "tfj"); !regexp.MustCompile(`^NAME +STATE +AGE\nnamed +\S+\n$`).MatchString(out) {
 			t.Errorf("kubectl get tfj prints\n%s", out)
 		}
 	})
+}
+
+func crdOf(kind *schema.Kind) string {
+	return "customresourcedefinition.apiextensions.k8s.io/" + kind.Plural + "." + kind.Group
 }
 
 // checkEach line ends as wanted.
@@ -85,14 +103,17 @@ func checkEach(t *testing.T, what, out, end string) {
 
 // explained: the API server takes a moment to publish a new CRD's documentation.
 func explained(t *testing.T, r *rig) {
-	await(t, "kubectl explain to know the kind", func() (bool, string) {
-		out, err := r.tryKubectl(nil, "explain", "tfjob.spec.runPolicy")
-		return err == nil, out
-	})
+	for _, kind := range schema.Kinds() {
+		await(t, "kubectl explain to know the kind", func() (bool, string) {
+			out, err := r.tryKubectl(nil, "explain", kind.Singular+".spec.runPolicy")
+			return err == nil, out
+		})
+	}
 	for path, words := range map[string][]string{
-		"tfjob":                {"TFJob", "spec", "status"},
-		"tfjob.spec":           {"tfReplicaSpecs", "-required-", "successPolicy", "enum"},
-		"tfjob.spec.runPolicy": {"cleanPodPolicy", "All, Running", "backoffLimit", "ttlSecondsAfterFinished", "suspend"},
+		"tfjob":                         {"TFJob", "spec", "status"},
+		"tfjob.spec":                    {"tfReplicaSpecs", "-required-", "successPolicy", "enum"},
+		"tfjob.spec.runPolicy":          {"cleanPodPolicy", "All, Running", "backoffLimit", "ttlSecondsAfterFinished", "suspend"},
+		"pytorchjob.spec.elasticPolicy": {"rdzvBackend", "c10d", "nProcPerNode", "metrics"},
 		"tfjob.spec.tfReplicaSpecs.template.spec.containers": {"image", "name", "-required-"},
 	} {
 		out := r.kubectl(t, nil, "explain", path)
@@ -107,16 +128,21 @@ func explained(t *testing.T, r *rig) {
 // permissions of the operator as the API server answers for them: these and no others.
 func permissions(t *testing.T, r *rig) {
 	everywhere := map[string]string{
-		"tfjobs.kubeflow.org":            "delete get list watch",
-		"tfjobs.kubeflow.org/status":     "patch",
-		"tfjobs.kubeflow.org/finalizers": "update",
-		"pods":                           "create delete get list watch",
-		"services":                       "create delete get list watch",
-		"events":                         "create",
+		"pods":                                 "create delete get list watch",
+		"services":                             "create delete get list watch",
+		"events":                               "create",
+		"podgroups.scheduling.volcano.sh":      "create delete get list patch watch",
+		"podgroups.scheduling.x-k8s.io":        "create delete get list patch watch",
+		"horizontalpodautoscalers.autoscaling": "create delete get list patch watch",
 		// What the API server lets everybody ask about themselves.
 		"selfsubjectaccessreviews.authorization.k8s.io": "create",
 		"selfsubjectrulesreviews.authorization.k8s.io":  "create",
 		"selfsubjectreviews.authentication.k8s.io":      "create",
+	}
+	for _, kind := range schema.Kinds() {
+		everywhere[kind.Plural+".kubeflow.org"] = "delete get list patch watch"
+		everywhere[kind.Plural+".kubeflow.org/status"] = "patch"
+		everywhere[kind.Plural+".kubeflow.org/finalizers"] = "update"
 	}
 	home := map[string]string{"leases.coordination.k8s.io": "create get update"}
 	for resource, verbs := range everywhere {
@@ -153,29 +179,22 @@ func (r *rig) allowed(t *testing.T, ns string) map[string]string {
 	return found
 }
 
-// examplesAccepted: the right ones are let in by the CRD and are jobs, the wrong ones are rejected by the converter
-// whether or not the CRD would let them in.
+// examplesAccepted: the right ones are let in by the CRD and are jobs.
 func examplesAccepted(t *testing.T, r *rig) {
-	right, wrong := 0, 0
-	err := fs.WalkDir(examples.Files(), ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
+	paths, err := fs.Glob(examples.Files(), "*.yaml")
+	if err != nil || len(paths) < 3 {
+		t.Fatalf("right examples: %v, %v", paths, err)
+	}
+	for _, path := range paths {
 		text, err := fs.ReadFile(examples.Files(), path)
 		if err != nil {
-			return err
+			t.Fatal(err)
 		}
 		result, err := converted(text)
 		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			t.Fatalf("%s: %v", path, err)
 		}
-		if strings.HasPrefix(path, "rejected/") {
-			if wrong++; result.Rejection == nil {
-				t.Errorf("%s is accepted", path)
-			}
-			return nil
-		}
-		if right++; result.Rejection != nil {
+		if result.Rejection != nil {
 			t.Errorf("%s is rejected: %v", path, result.Rejection.Problems)
 		}
 		if len(result.Warnings) > 0 {
@@ -184,13 +203,36 @@ func examplesAccepted(t *testing.T, r *rig) {
 		if out, err := r.tryKubectl(text, "apply", "--dry-run=server", "-f", "-"); err != nil || !strings.Contains(out, "created (server dry run)") {
 			t.Errorf("%s: %s, %v", path, out, err)
 		}
-		return nil
-	})
+	}
+}
+
+// examplesRejected: the wrong ones are rejected by the converter whether or not the CRD would let them in, those that
+// only have warnings are let in, and the change that only a cluster can tell is refused.
+func examplesRejected(t *testing.T, r *rig) {
+	all, err := examples.Mistakes()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if right < 3 || wrong < 5 {
-		t.Errorf("%d right examples and %d wrong ones", right, wrong)
+	ns := r.namespace(t, "wrong")
+	for _, m := range all {
+		if m.Codes[0] == string(schema.Immutable) {
+			out, err := r.tryKubectl([]byte(m.Manifest), "-n", ns, "apply", "-f", "-")
+			if err == nil || !strings.Contains(out, "created") || !strings.Contains(out, "is immutable") {
+				t.Errorf("%s: kubectl apply says %q, %v; must create the first and be refused the second", m.File, out, err)
+			}
+			continue
+		}
+		result, err := converted([]byte(m.Manifest))
+		if err != nil {
+			t.Fatalf("%s: %v", m.File, err)
+		}
+		if wrong := strings.Contains(m.Told, ": error: "); wrong != (result.Rejection != nil) {
+			t.Errorf("%s: what is said of it has errors: %v; it is rejected: %v", m.File, wrong, result.Rejection != nil)
+		} else if !wrong {
+			if out, err := r.tryKubectl([]byte(m.Manifest), "apply", "--dry-run=server", "--validate=false", "-f", "-"); err != nil {
+				t.Errorf("%s: %s, %v", m.File, out, err)
+			}
+		}
 	}
 }
 
@@ -203,5 +245,11 @@ func converted(text []byte) (*convert.Result, error) {
 	if err := u.UnmarshalJSON(data); err != nil {
 		return nil, err
 	}
-	return convert.Object(schema.TFJob(), u), nil
+	kind := schema.TFJob() // also of what is of no kind that we serve
+	for _, k := range schema.Kinds() {
+		if k.Name == u.GetKind() {
+			kind = k
+		}
+	}
+	return convert.Object(kind, u), nil
 }

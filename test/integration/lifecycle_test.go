@@ -26,6 +26,7 @@ func sorted(words string) string {
 // TestLateCRD: the operator starts in a cluster that does not know the kind, and outlives that the CRD comes, goes and
 // comes again.
 func TestLateCRD(t *testing.T) {
+	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{})
 	r.permit(t)
 	p := r.operator(t, "") // returns when it is ready: there is nothing to read yet
@@ -40,7 +41,7 @@ func TestLateCRD(t *testing.T) {
 		}
 		r.kubectl(t, nil, "apply", "-f", crd)
 		p.awaitServed(t, 1)
-		r.kubectl(t, nil, "wait", "--for=condition=Established", "crd/tfjobs.kubeflow.org", "--timeout=30s")
+		r.awaitEstablished(t, schema.TFJob())
 		name := fmt.Sprintf("job-%d", round)
 		r.apply(t, "default", manifest(name, worker("", "replicas: 2")))
 		r.awaitState(t, "default", name, schema.Succeeded)
@@ -80,6 +81,7 @@ const (
 // TestLeaderElection: of several operators one works. Each is a user of its own, so that the audit log tells who
 // wrote what.
 func TestLeaderElection(t *testing.T) {
+	t.Parallel() // it mostly waits
 	users := []string{"first", "second", "third"}
 	options := cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd")}, Users: map[string]string{}}
 	for _, u := range users {

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"net"
@@ -36,7 +37,7 @@ func (r *rig) operator(t *testing.T, ns string, more ...string) *process {
 	p.log = log.Name()
 	args := append([]string{"controller", "--kubeconfig", r.cluster.UserKubeconfig("operator"), "--namespace", ns,
 		"--metrics-bind-address", p.metrics, "--health-probe-bind-address", p.probes}, more...)
-	p.cmd = exec.Command(stoic, args...)
+	p.cmd = exec.Command(cmp.Or(r.binary, stoic), args...)
 	p.cmd.Stderr = log
 	dieWithUs(p.cmd)
 	if err := p.cmd.Start(); err != nil {

@@ -58,8 +58,17 @@ func withBinary(run func() int) int {
 	}
 	defer os.RemoveAll(dir)
 	stoic = filepath.Join(dir, "stoic")
-	args := []string{"build", "-o", stoic, "."}
-	if haveCompiler() {
+	if err := build(stoic, haveCompiler()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return run()
+}
+
+// build compiles the operator, with the race detector or without.
+func build(file string, race bool) error {
+	args := []string{"build", "-o", file, "."}
+	if race {
 		args = slices.Insert(args, 1, "-race")
 	}
 	fmt.Println("building the operator: go", strings.Join(args, " "))
@@ -67,10 +76,9 @@ func withBinary(run func() int) int {
 	build.Dir = root
 	build.Stdout, build.Stderr = os.Stderr, os.Stderr
 	if err := build.Run(); err != nil {
-		fmt.Fprintln(os.Stderr, "build the operator:", err)
-		return 1
+		return fmt.Errorf("build the operator: %w", err)
 	}
-	return run()
+	return nil
 }
 
 // haveCompiler: the race detector is built with a C compiler.
@@ -89,10 +97,13 @@ type rig struct {
 	config  *rest.Config // the administrator's
 	dynamic dynamic.Interface
 	typed   kubernetes.Interface
+	kind    *schema.Kind // of the jobs that it reads
 	// keepsGeneration: the shape keeps status.observedGeneration.
 	keepsGeneration bool
 	// structural: the shape says what a spec is; the API server takes nulls away that it does not allow.
 	structural bool
+	// binary is an operator that is not built as usual, or "".
+	binary string
 }
 
 // newRig starts a control plane with the open CRD, lets before store what no schema would let in, and then brings
@@ -131,7 +142,7 @@ func bareRig(t *testing.T, o cluster.Options) *rig {
 		t.Fatal(err)
 	}
 	config.QPS, config.Burst = -1, 0
-	return &rig{cluster: c, config: config, dynamic: dynamic.NewForConfigOrDie(config), typed: kubernetes.NewForConfigOrDie(config), keepsGeneration: true}
+	return &rig{kind: schema.TFJob(), cluster: c, config: config, dynamic: dynamic.NewForConfigOrDie(config), typed: kubernetes.NewForConfigOrDie(config), keepsGeneration: true}
 }
 
 // permit installs the namespace and the permissions that deploy/ gives to the operator.
@@ -139,6 +150,22 @@ func (r *rig) permit(t *testing.T) {
 	t.Helper()
 	r.kubectl(t, nil, "apply", "-f", filepath.Join(root, "deploy/namespace.yaml"))
 	r.kubectl(t, nil, "apply", "-f", filepath.Join(root, "deploy/rbac"))
+}
+
+// of is the same control plane, for jobs of another kind.
+func (r *rig) of(kind *schema.Kind) *rig {
+	other := *r
+	other.kind = kind
+	return &other
+}
+
+// awaitEstablished waits until the jobs of a kind can be made. kubectl wait fails of a CRD that has no condition yet.
+func (r *rig) awaitEstablished(t *testing.T, kind *schema.Kind) {
+	t.Helper()
+	await(t, kind.Plural+" to be served", func() (bool, string) {
+		out, err := r.tryKubectl(nil, "wait", "--for=condition=Established", "crd/"+kind.Plural+"."+kind.Group, "--timeout=30s")
+		return err == nil, out
+	})
 }
 
 // lines passes a process's progress to the test's log.
@@ -183,8 +210,7 @@ func (r *rig) apply(t *testing.T, ns, manifest string) {
 }
 
 func (r *rig) jobs(ns string) dynamic.ResourceInterface {
-	kind := schema.TFJob()
-	return r.dynamic.Resource(runtimeschema.GroupVersionResource{Group: kind.Group, Version: kind.Version, Resource: kind.Plural}).Namespace(ns)
+	return r.dynamic.Resource(runtimeschema.GroupVersionResource{Group: r.kind.Group, Version: r.kind.Version, Resource: r.kind.Plural}).Namespace(ns)
 }
 
 // head reads a job; nil if there is none.
@@ -194,7 +220,7 @@ func (r *rig) head(t *testing.T, ns, name string) *schema.Head {
 	if u == nil {
 		return nil
 	}
-	return convert.Object(schema.TFJob(), u).Head
+	return convert.Object(r.kind, u).Head
 }
 
 func (r *rig) raw(t *testing.T, ns, name string) *unstructured.Unstructured {
@@ -263,7 +289,7 @@ func (r *rig) events(t *testing.T, ns, name string) []event {
 	}
 	var found []event
 	for _, e := range list.Items {
-		if e.InvolvedObject.Kind == schema.TFJob().Name {
+		if e.InvolvedObject.Kind == r.kind.Name {
 			found = append(found, event{e.Type, e.Reason, e.InvolvedObject.FieldPath, e.Message})
 		}
 	}

@@ -1,0 +1,134 @@
+package integration
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"stoic/cli/cluster"
+	"stoic/schema"
+)
+
+// elastic is a PyTorchJob with one worker that runs for a while.
+func elastic(name, metrics, policy string) string {
+	return fmt.Sprintf(`apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: %s}
+spec:
+  runPolicy: {%s}
+  elasticPolicy: {minReplicas: 1, maxReplicas: 3, %s}
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: 1
+      template:
+        spec:
+          containers: [{name: pytorch, image: training:1}]
+`, name, policy, metrics)
+}
+
+const averageOf500m = `metrics: [{type: Resource, resource: {name: cpu, target: {type: AverageValue, averageValue: "0.5"}}}]`
+
+// TestAutoscaler: the autoscaler of an elastic job is made, follows the job and goes with it. The API server's own
+// defaults and spellings are no reason to write.
+func TestAutoscaler(t *testing.T) {
+	t.Parallel() // it mostly waits
+	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd")}})
+	r.permit(t)
+	const ns = "default"
+	p := r.operator(t, ns)
+	patch := func(text string) {
+		t.Helper()
+		r.kubectl(t, nil, "patch", "pytorchjob", "job", "--type=merge", "-p", text)
+	}
+	r.apply(t, ns, elastic("job", averageOf500m, ""))
+	found := r.awaitExtra(t, schema.Autoscalers(), ns, "job", true)
+	r.awaitPods(t, ns, "job", 1)
+	first := found.GetUID()
+	want := `{"maxReplicas":3,"metrics":[{"resource":{"name":"cpu","target":{"averageValue":"500m","type":"AverageValue"}},"type":"Resource"}],` +
+		`"minReplicas":1,"scaleTargetRef":{"apiVersion":"kubeflow.org/v1","kind":"PyTorchJob","name":"job"}}`
+	if spec, _ := json.Marshal(found.Object["spec"]); string(spec) != want {
+		t.Errorf("its spec is\n%s, want\n%s", spec, want)
+	}
+
+	// A pass that has nothing to do with it, and a change that has.
+	patch(`{"spec":{"runPolicy":{"backoffLimit":5}}}`)
+	r.kubectl(t, nil, "wait", "pytorchjob/job", "--for=jsonpath={.status.observedGeneration}=2", "--timeout=60s")
+	if n := r.written(t, ns, "patch", "horizontalpodautoscalers"); n > 0 {
+		t.Errorf("it was updated %d times for nothing", n)
+	}
+	patch(`{"spec":{"elasticPolicy":{"maxReplicas":5,"metrics":[]}}}`)
+	await(t, "it to follow", func() (bool, string) {
+		spec, _ := json.Marshal(r.awaitExtra(t, schema.Autoscalers(), ns, "job", true).Object["spec"])
+		return strings.Contains(string(spec), `"maxReplicas":5`) && strings.Contains(string(spec), `"averageUtilization":80`) && !strings.Contains(string(spec), "averageValue"), string(spec)
+	})
+
+	patch(`{"spec":{"runPolicy":{"suspend":true}}}`)
+	r.awaitExtra(t, schema.Autoscalers(), ns, "job", false)
+	patch(`{"spec":{"runPolicy":{"suspend":false}}}`)
+	if again := r.awaitExtra(t, schema.Autoscalers(), ns, "job", true); again.GetUID() == first {
+		t.Error("it was not made anew")
+	}
+	r.awaitPods(t, ns, "job", 1)
+	patch(`{"spec":{"elasticPolicy":{"metrics":null}}}`)
+	r.awaitExtra(t, schema.Autoscalers(), ns, "job", false)
+	patch(`{"spec":{"elasticPolicy":{"metrics":[]}}}`)
+	r.awaitExtra(t, schema.Autoscalers(), ns, "job", true)
+	patch(`{"spec":{"runPolicy":{"activeDeadlineSeconds":1}}}`)
+	r.kubectl(t, nil, "wait", "pytorchjob/job", "--for=condition=Failed", "--timeout=60s")
+	r.awaitExtra(t, schema.Autoscalers(), ns, "job", false)
+	if n := r.written(t, ns, "patch", "horizontalpodautoscalers"); n != 1 {
+		t.Errorf("it was updated %d times for one change", n)
+	}
+	t.Run("somebody else's", func(t *testing.T) { foreignAutoscaler(t, r) })
+	t.Run("refused", func(t *testing.T) { refusedAutoscaler(t, r) })
+	if n, _ := p.metric(t, `training_operator_kind_served{kind="HorizontalPodAutoscaler"}`); n != 1 {
+		t.Errorf("the metric says that autoscalers are served: %v", n)
+	}
+}
+
+// told waits for an event of a PyTorchJob.
+func (r *rig) told(t *testing.T, ns, job, reason string) {
+	t.Helper()
+	await(t, "the event "+reason, func() (bool, string) {
+		out := r.kubectl(t, nil, "-n", ns, "get", "events", "--field-selector=involvedObject.name="+job, "-o", `jsonpath={range .items[*]}{.reason}{"\n"}{end}`)
+		return slices.Contains(strings.Split(out, "\n"), reason), out
+	})
+}
+
+func foreignAutoscaler(t *testing.T, r *rig) {
+	const ns = "default"
+	r.kubectl(t, []byte(`{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":"taken"},
+		"spec":{"maxReplicas":9,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"mine"}}}`), "create", "-f", "-")
+	before, _ := json.Marshal(r.awaitExtra(t, schema.Autoscalers(), ns, "taken", true).Object["spec"])
+	r.apply(t, ns, elastic("taken", "metrics: []", "activeDeadlineSeconds: 3600"))
+	r.told(t, ns, "taken", schema.ReasonNameConflict)
+	r.awaitPods(t, ns, "taken", 1) // it runs without
+	r.kubectl(t, nil, "patch", "pytorchjob", "taken", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":true}}}`)
+	r.awaitPods(t, ns, "taken", 0)
+	foreign := r.awaitExtra(t, schema.Autoscalers(), ns, "taken", true)
+	if after, _ := json.Marshal(foreign.Object["spec"]); string(after) != string(before) || len(foreign.GetOwnerReferences()) > 0 {
+		t.Errorf("it was touched: %s", after)
+	}
+}
+
+// refusedAutoscaler: the API server does not take what the author wants; the job runs without and the author is told.
+func refusedAutoscaler(t *testing.T, r *rig) {
+	const ns = "default"
+	began := time.Now()
+	r.apply(t, ns, elastic("refused", "metrics: [{type: Resource}]", ""))
+	r.told(t, ns, "refused", schema.ReasonCreateAutoscalerFailed)
+	r.awaitPods(t, ns, "refused", 1)
+	count := 0
+	for _, q := range r.requests(t) {
+		if q.Verb == "create" && q.ObjectRef.Resource == "horizontalpodautoscalers" && q.ResponseStatus.Code >= 400 && q.Received.After(began) {
+			count++
+		}
+	}
+	if count != 1 {
+		t.Errorf("%d requests that cannot succeed", count)
+	}
+}

@@ -1,0 +1,221 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/schema"
+)
+
+// TestContract holds the operator to what only an API server can show of the contract with users of
+// training-operator 1.9, on a control plane as that one leaves it.
+func TestContract(t *testing.T) {
+	r := newRig(t, filepath.Join(root, "test/fixtures/tfjobs-v1.9.4-shape.yaml"), func(*rig) {})
+	for name, scenario := range map[string]func(*testing.T, *rig){
+		"deadline":                     deadlineFires,
+		"deadline after a restart":     deadlineAfterRestart,
+		"time to live":                 timeToLiveFires,
+		"quota, then none":             quotaLifted,
+		"admission refuses, then not":  admissionLifted,
+		"namespace deleted":            namespaceDeleted,
+		"foreign service":              foreignService,
+		"labels edited":                labelsEdited,
+		"taken over while it runs":     takenOver,
+		"scaled in while pods linger":  scaledIn,
+		"scaled to none and back":      scaledToNone,
+		"two kinds of owner, one name": otherOwner,
+		"many replicas":                wideJob,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			scenario(t, r)
+		})
+	}
+}
+
+// endless is a spec whose workers run until they are told to stop.
+func endless(policy, role string) string {
+	if policy != "" {
+		policy = "\n  runPolicy: {" + policy + "}"
+	}
+	return policy + strings.Replace(worker("", role), `{simulation.stoic/exit-code: "0", simulation.stoic/run-for: 1s}`, "{}", 1)
+}
+
+// awaitActive waits until so many workers are active.
+func (r *rig) awaitActive(t *testing.T, ns, name string, want int32) *schema.Head {
+	t.Helper()
+	var head *schema.Head
+	await(t, fmt.Sprintf("%d active workers of %s/%s", want, ns, name), func() (bool, string) {
+		if head = r.head(t, ns, name); head == nil {
+			return false, "no such job"
+		}
+		return head.Status.ReplicaStatuses["Worker"].Active == want, describe(&head.Status) + fmt.Sprint(head.Status.ReplicaStatuses)
+	})
+	return head
+}
+
+// toldOnce waits until an event with a reason is told of a job, and checks that it is one, with these words.
+func (r *rig) toldOnce(t *testing.T, ns, name, reason, words string) {
+	t.Helper()
+	var events []event
+	await(t, reason+" to be told", func() (bool, string) {
+		events = slices.DeleteFunc(r.events(t, ns, name), func(e event) bool { return e.Reason != reason })
+		return len(events) > 0, fmt.Sprint(r.events(t, ns, name))
+	})
+	if len(events) != 1 || !strings.Contains(events[0].Message, words) {
+		t.Errorf("told %d times, want once with %q: %v", len(events), words, events)
+	}
+}
+
+// checkKept: the pods of before are still the same.
+func (r *rig) checkKept(t *testing.T, ns, name string, before map[string]string) {
+	t.Helper()
+	after := r.pods(t, ns, name)
+	for pod, uid := range before {
+		if after[pod] != uid {
+			t.Errorf("pod %s was %s and is %q", pod, uid, after[pod])
+		}
+	}
+}
+
+// requestsIn a namespace, by the operator.
+func (r *rig) requestsIn(t *testing.T, ns string) []audited {
+	t.Helper()
+	return slices.DeleteFunc(r.requests(t), func(q audited) bool { return q.ObjectRef.Namespace != ns })
+}
+
+// labelsOf a worker, as JSON.
+func labelsOf(job string, index int) string {
+	return fmt.Sprintf(`{"training.kubeflow.org/operator-name":"tfjob-controller","training.kubeflow.org/job-name":%q,`+
+		`"training.kubeflow.org/replica-type":"worker","training.kubeflow.org/replica-index":"%d"}`, job, index)
+}
+
+// takenOver: a running job with its children and status exactly as training-operator v1.9.4 leaves them.
+func takenOver(t *testing.T, r *rig) {
+	ns := r.namespace(t, "taken-over")
+	r.apply(t, ns, manifest("job", endless("", "replicas: 2\nrestartPolicy: OnFailure")))
+	uid := r.kubectl(t, nil, "-n", ns, "get", "tfjob", "job", "-o", "jsonpath={.metadata.uid}")
+	for i := range 2 {
+		owner := fmt.Sprintf(`[{"apiVersion":"kubeflow.org/v1","kind":"TFJob","name":"job","uid":%q,"controller":true,"blockOwnerDeletion":true}]`, uid)
+		name, labels := fmt.Sprintf("job-worker-%d", i), labelsOf("job", i)
+		podLabels := labels
+		if i == 0 {
+			podLabels = strings.Replace(labels, "{", `{"training.kubeflow.org/job-role":"master",`, 1)
+		}
+		r.kubectl(t, []byte(fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"labels":%s,"ownerReferences":%s},
+			"spec":{"restartPolicy":"OnFailure","containers":[{"name":"tensorflow","image":"training:1","ports":[{"name":"tfjob-port","containerPort":2222}],"env":[{"name":"TF_CONFIG","value":"{}"}]}]}}
+			{"apiVersion":"v1","kind":"Service","metadata":{"name":%q,"labels":%s,"ownerReferences":%s},
+			"spec":{"clusterIP":"None","selector":%s,"ports":[{"name":"tfjob-port","port":2222}]}}`,
+			name, podLabels, owner, name, labels, owner, labels)), "-n", ns, "create", "-f", "-")
+	}
+	const status = `{"status":{"conditions":[
+		{"type":"Created","status":"True","reason":"TFJobCreated","message":"TFJob job is created.","lastUpdateTime":"2026-01-01T00:00:00Z","lastTransitionTime":"2026-01-01T00:00:00Z"},
+		{"type":"Running","status":"True","reason":"TFJobRunning","message":"TFJob taken-over/job is running.","lastUpdateTime":"2026-01-01T00:00:09Z","lastTransitionTime":"2026-01-01T00:00:09Z"}],
+		"replicaStatuses":{"Worker":{"active":2}},"startTime":"2026-01-01T00:00:01Z"}}`
+	r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--subresource=status", "--type=merge", "-p", status)
+	await(t, "the pods to run", func() (bool, string) {
+		out := r.kubectl(t, nil, "-n", ns, "get", "pods", "-o", "jsonpath={.items[*].status.phase}")
+		return out == "Running Running", out
+	})
+	before, pods := r.raw(t, ns, "job"), r.pods(t, ns, "job")
+
+	p := r.operator(t, ns)
+	await(t, "the first pass", func() (bool, string) {
+		n, _ := p.metric(t, "workqueue_work_duration_seconds_count", `name="tfjob-controller"`)
+		return n > 0, fmt.Sprint(n)
+	})
+	if after := r.raw(t, ns, "job"); after.GetResourceVersion() != before.GetResourceVersion() {
+		t.Errorf("the job was written to (-before +after):\n%s", cmp.Diff(before.Object["status"], after.Object["status"]))
+	}
+	// It goes on: one more worker, then the end. What was there stays.
+	r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--type=merge", "-p", `{"spec":{"tfReplicaSpecs":{"Worker":{"replicas":3}}}}`)
+	r.awaitActive(t, ns, "job", 3)
+	r.checkKept(t, ns, "job", pods)
+	r.kubectl(t, nil, "-n", ns, "annotate", "pod", "job-worker-0", "simulation.stoic/exit-code=0")
+	head := r.awaitState(t, ns, "job", schema.Succeeded)
+	if got, want := describe(&head.Status), "Created=True(TFJobCreated) Running=False(TFJobRunning) Succeeded=True(TFJobSucceeded)"; got != want {
+		t.Errorf("conditions: %s, want %s", got, want)
+	}
+	if at := head.Status.StartTime.UTC().Format(time.RFC3339); at != "2026-01-01T00:00:01Z" {
+		t.Errorf("it started at %s", at)
+	}
+	r.checkKept(t, ns, "job", pods)
+}
+
+// scaledIn: of five workers two are left, and the others take their time to stop.
+func scaledIn(t *testing.T, r *rig) {
+	ns := r.namespace(t, "scaled-in")
+	r.operator(t, ns)
+	spec := func(replicas int) string {
+		return strings.Replace(endless("", fmt.Sprintf("replicas: %d", replicas)), "annotations: {}", "annotations: {simulation.stoic/terminate-after: 3s}", 1)
+	}
+	r.apply(t, ns, manifest("job", spec(5)))
+	r.awaitActive(t, ns, "job", 5)
+	before := r.pods(t, ns, "job")
+	r.apply(t, ns, manifest("job", spec(2)))
+	var seen []map[string]string
+	await(t, "three pods to go", func() (bool, string) {
+		pods := r.pods(t, ns, "job")
+		seen = append(seen, pods)
+		return len(pods) == 2, fmt.Sprint(pods)
+	})
+	for _, pods := range seen {
+		for name, uid := range pods {
+			if before[name] != uid {
+				t.Fatalf("pod %s was made anew", name)
+			}
+		}
+	}
+	head := r.awaitActive(t, ns, "job", 2)
+	if got := describe(&head.Status); got != "Created=True(TFJobCreated) Running=True(TFJobRunning)" {
+		t.Errorf("conditions: %s", got)
+	}
+	created := slices.DeleteFunc(r.requestsIn(t, ns), func(q audited) bool { return q.Verb != "create" || q.ObjectRef.Resource == "events" })
+	if len(created) != 10 {
+		t.Errorf("%d pods and services were created in all, want 10", len(created))
+	}
+}
+
+// scaledToNone: no worker beside a parameter server is neither an error nor a success.
+func scaledToNone(t *testing.T, r *rig) {
+	ns := r.namespace(t, "none")
+	r.operator(t, ns)
+	spec := func(replicas int) string {
+		return strings.Replace(endless("", fmt.Sprintf("replicas: %d", replicas)), "tfReplicaSpecs:",
+			`tfReplicaSpecs:`+"\n    PS: {template: {spec: {containers: [{name: tensorflow, image: \"training:1\"}]}}}", 1)
+	}
+	r.apply(t, ns, manifest("job", spec(2)))
+	r.awaitActive(t, ns, "job", 2)
+	r.apply(t, ns, manifest("job", spec(0)))
+	await(t, "the workers to go", func() (bool, string) {
+		pods := r.pods(t, ns, "job")
+		return len(pods) == 1, fmt.Sprint(pods)
+	})
+	made := func() int {
+		return len(slices.DeleteFunc(r.requestsIn(t, ns), func(q audited) bool { return q.Verb != "create" || q.ObjectRef.Resource == "events" }))
+	}
+	before := made()
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
+		time.Sleep(100 * time.Millisecond) // absence cannot be awaited, only watched for a while
+	}
+	if after := made(); after != before {
+		t.Errorf("%d creations for no replicas", after-before)
+	}
+	if head := r.head(t, ns, "job"); head.Status.Verdict() != "" {
+		t.Errorf("conditions: %s", describe(&head.Status))
+	}
+	r.apply(t, ns, manifest("job", spec(1)))
+	r.awaitActive(t, ns, "job", 1)
+	list, err := r.typed.CoreV1().Services(ns).List(context.Background(), metav1.ListOptions{})
+	if err != nil || len(list.Items) != 2 {
+		t.Errorf("services: %v, %v, want 2", len(list.Items), err)
+	}
+}

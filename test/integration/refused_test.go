@@ -1,0 +1,88 @@
+package integration
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"stoic/schema"
+)
+
+// quotaLifted: two of four pods fit. The status tells of those that run; the others come when there is room.
+func quotaLifted(t *testing.T, r *rig) {
+	ns := r.namespace(t, "quota")
+	r.operator(t, ns)
+	r.kubectl(t, nil, "-n", ns, "create", "quota", "small", "--hard=pods=2")
+	await(t, "the quota to hold", func() (bool, string) {
+		out := r.kubectl(t, nil, "-n", ns, "get", "quota", "small", "-o", "jsonpath={.status.hard.pods}")
+		return out == "2", out
+	})
+	r.apply(t, ns, manifest("job", endless("", "replicas: 4")))
+	r.awaitActive(t, ns, "job", 2)
+	r.toldOnce(t, ns, "job", "FailedCreatePod", "exceeded quota: small")
+	before := r.pods(t, ns, "job")
+	r.kubectl(t, nil, "-n", ns, "delete", "quota", "small")
+	r.awaitActive(t, ns, "job", 4)
+	r.checkKept(t, ns, "job", before)
+}
+
+// admissionLifted: what a policy forbids is told once and tried again without anybody's help. (A refusal as invalid is
+// tried again, too, but only every five minutes: most of these stay.)
+func admissionLifted(t *testing.T, r *rig) {
+	ns := r.namespace(t, "admission")
+	r.operator(t, ns)
+	r.kubectl(t, []byte(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: no-latest}
+spec:
+  failurePolicy: Fail
+  matchConstraints:
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: `+ns+`}}
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+  validations: [{expression: "object.spec.containers.all(c, c.image != 'training:1')", reason: Forbidden, message: "image training:1 is not for everybody"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: no-latest}
+spec: {policyName: no-latest, validationActions: [Deny]}
+`), "create", "-f", "-")
+	t.Cleanup(func() {
+		r.kubectl(t, nil, "delete", "--ignore-not-found", "validatingadmissionpolicybinding/no-latest", "validatingadmissionpolicy/no-latest")
+	})
+	await(t, "the policy to hold", func() (bool, string) {
+		out, err := r.tryKubectl(nil, "-n", ns, "run", "probe", "--image=training:1", "--dry-run=server")
+		return err != nil && strings.Contains(out, "not for everybody"), out
+	})
+	r.apply(t, ns, manifest("job", endless("", "replicas: 2")))
+	r.toldOnce(t, ns, "job", "FailedCreatePod", "image training:1 is not for everybody")
+	if head := r.awaitState(t, ns, "job", schema.Created); len(r.pods(t, ns, "job")) > 0 {
+		t.Errorf("there are pods: %s", describe(&head.Status))
+	}
+	r.kubectl(t, nil, "delete", "validatingadmissionpolicybinding", "no-latest")
+	r.awaitActive(t, ns, "job", 2)
+	r.toldOnce(t, ns, "job", "FailedCreatePod", "not for everybody")
+}
+
+// namespaceDeleted: nobody makes pods in a namespace that goes, nor tries to.
+func namespaceDeleted(t *testing.T, r *rig) {
+	ns := r.namespace(t, "going")
+	r.operator(t, ns) // of this namespace alone, so that its requests can be told from others'
+	for i := range 3 {
+		r.apply(t, ns, manifest(fmt.Sprintf("job-%d", i), endless("", "replicas: 5")))
+	}
+	for i := range 3 {
+		r.awaitActive(t, ns, fmt.Sprintf("job-%d", i), 5)
+	}
+	before := len(writes(r.requestsIn(t, ns)))
+	began := time.Now()
+	r.kubectl(t, nil, "delete", "namespace", ns, "--wait=true", "--timeout=60s")
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("the namespace took %v to go", took)
+	}
+	// Three jobs, fifteen pods, as many services: a status or an event for a change is no loop.
+	if after := writes(r.requestsIn(t, ns)); len(after)-before > 150 {
+		t.Errorf("%d writes into a namespace that was going, the last: %+v", len(after)-before, after[len(after)-1])
+	}
+}

@@ -1,0 +1,76 @@
+package integration
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stoic/schema"
+)
+
+// limitReached: three workers fail at once with an exit code that asks for another try, three restarts are allowed, and
+// the operator is killed between the record and the deletions, and again while the pods are made anew; in between
+// somebody wipes the status. No restart is forgotten, none is counted twice.
+func limitReached(t *testing.T, r *rig) {
+	ns := r.namespace(t, "counted")
+	p := r.operator(t, ns)
+	spec := strings.Replace(worker("", "replicas: 3\nrestartPolicy: ExitCode"), `exit-code: "0"`, `exit-code: "137"`, 1)
+	r.apply(t, ns, manifest("job", "\n  runPolicy: {backoffLimit: 3}"+spec))
+	total := func() (int64, string) {
+		ledger := r.head(t, ns, "job").Ledger
+		return ledger.Restarts, fmt.Sprintf("%+v", ledger)
+	}
+	await(t, "three restarts on record", func() (bool, string) {
+		n, saw := total()
+		return n == 3, saw
+	})
+	p.kill(t) // no pod has stood for ten seconds yet
+	first := r.pods(t, ns, "job")
+	if failed := r.head(t, ns, "job").Ledger.Failed; len(first) != 3 || len(failed) != 3 {
+		t.Fatalf("pods %v, on record %v; want three of each", first, failed)
+	}
+	r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--subresource=status", "--type=json", "-p", `[{"op":"replace","path":"/status","value":{}}]`)
+
+	p = r.operator(t, ns)
+	await(t, "another pod", func() (bool, string) {
+		pods := r.pods(t, ns, "job")
+		for name, uid := range pods {
+			if first[name] != uid {
+				return true, ""
+			}
+		}
+		return false, fmt.Sprint(pods)
+	})
+	p.kill(t)
+	if n, saw := total(); n != 3 {
+		t.Errorf("counted twice: %s", saw)
+	}
+
+	r.operator(t, ns)
+	head := r.awaitState(t, ns, "job", schema.Failed)
+	if got, want := head.Status.Condition(schema.Failed).Message, "Job job has failed because it has reached the specified backoff limit"; got != want {
+		t.Errorf("message: %s, want %s", got, want)
+	}
+	if head.Ledger.Restarts != 3 {
+		t.Errorf("on record: %+v, want 3 restarts", head.Ledger)
+	}
+	counts := r.kubectl(t, nil, "-n", ns, "get", "pods", "-o", `jsonpath={.items[*].metadata.annotations.training\.kubeflow\.org/restart-count}`)
+	if strings.Trim(counts, "1 ") != "" || counts == "" {
+		t.Errorf("the pods say that %q failed before them, want 1 each", counts)
+	}
+	made := 0
+	for _, q := range r.requests(t) {
+		if q.Verb == "create" && q.ObjectRef.Resource == "pods" && q.ObjectRef.Namespace == ns && q.ResponseStatus.Code == http.StatusCreated {
+			made++
+		}
+	}
+	if made < 4 || made > 6 {
+		t.Errorf("%d pods were made, want three and at most three more", made)
+	}
+	if diff := cmp.Diff(head.Ledger, r.head(t, ns, "job").Ledger); diff != "" {
+		t.Errorf("the record changes after the end (-before +after):\n%s", diff)
+	}
+}

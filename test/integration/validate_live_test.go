@@ -1,0 +1,148 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stoic/cli/cluster"
+	"stoic/schema"
+)
+
+// TestValidateLive: what `stoic validate --live` says of stored objects is what the operator tells their authors, word
+// for word. The CRD is the open one: it lets everything in.
+func TestValidateLive(t *testing.T) {
+	t.Parallel() // it mostly waits
+	bare := bareRig(t, cluster.Options{Users: map[string]string{"stranger": "stranger"}})
+	t.Run("without the CRD", func(t *testing.T) {
+		out, talk, code := bare.validateLive(t, bare.cluster.Kubeconfig(), "-A")
+		if code != 0 || out != "0 objects checked, 0 rejected\n" || talk != "skipped pytorchjobs: the cluster does not serve them\nskipped tfjobs: the cluster does not serve them\n" {
+			t.Errorf("code %d, stdout %q, stderr %q", code, out, talk)
+		}
+	})
+	for _, kind := range schema.Kinds() {
+		bare.kubectl(t, nil, "create", "-f", root+"/test/fixtures/"+kind.Plural+"-open.yaml")
+		bare.awaitEstablished(t, kind)
+	}
+	bare.permit(t)
+	bare.storeNonsense(t, "wrong")
+	bare.namespace(t, "many")
+	bare.storeMany(t, "many", 600)
+
+	t.Run("the words of the operator", func(t *testing.T) { sameWords(t, bare) })
+	t.Run("pages", func(t *testing.T) { allPages(t, bare) })
+	t.Run("a user without rights", func(t *testing.T) {
+		out, talk, code := bare.validateLive(t, bare.cluster.UserKubeconfig("stranger"), "-A")
+		if code != 2 || out != "" || !strings.HasPrefix(talk, "error: read the pytorchjobs: pytorchjobs.kubeflow.org is forbidden: ") || !strings.Contains(talk, "\nread the tfjobs: tfjobs.kubeflow.org is forbidden: ") {
+			t.Errorf("code %d, stdout %q, stderr %q", code, out, talk)
+		}
+	})
+}
+
+// validateLive runs the command as a user would.
+func (r *rig) validateLive(t *testing.T, kubeconfig string, args ...string) (out, talk string, code int) {
+	t.Helper()
+	cmd := exec.Command(stoic, append([]string{"validate", "--live", "--kubeconfig", kubeconfig}, args...)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	var ended *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &ended) {
+		t.Fatalf("run validate: %v", err)
+	}
+	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
+}
+
+// storeMany stores jobs that lack a template; every hundredth has more wrong with it.
+func (r *rig) storeMany(t *testing.T, ns string, count int) {
+	t.Helper()
+	group, ctx := errgroup.WithContext(context.Background())
+	group.SetLimit(16)
+	for i := range count {
+		worker := map[string]any{"replicas": int64(1)} // without a template: that is ignored
+		if i%100 == 0 {
+			worker["replicas"] = int64(-1)
+		}
+		job := &unstructured.Unstructured{Object: map[string]any{"apiVersion": schema.TFJob().APIVersion(), "kind": schema.TFJob().Name,
+			"metadata": map[string]any{"name": fmt.Sprintf("j%d", i)}, "spec": map[string]any{"tfReplicaSpecs": map[string]any{"Worker": worker}}}}
+		group.Go(func() error {
+			_, err := r.jobs(ns).Create(ctx, job, metav1.CreateOptions{})
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatalf("store jobs: %v", err)
+	}
+}
+
+// sameWords compares the findings with the events of an operator that runs beside.
+func sameWords(t *testing.T, r *rig) {
+	out, talk, code := r.validateLive(t, r.cluster.Kubeconfig(), "-n", "wrong", "-o", "json")
+	var report struct {
+		Summary struct{ Documents, Rejected int }
+		Results []struct {
+			Severity, Path, Message string
+			File                    *string
+			Object                  struct{ Kind, Namespace, Name string }
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &report); err != nil || code != 1 || talk != "" {
+		t.Fatalf("code %d, stderr %q, %v in %s", code, talk, err, out)
+	}
+	if n := len(nonsense()); report.Summary.Documents != n || report.Summary.Rejected != n {
+		t.Errorf("%+v of %d malformed jobs", report.Summary, n)
+	}
+	said := map[string][]event{}
+	for _, f := range report.Results {
+		if f.Object.Kind != schema.TFJob().Name || f.Object.Namespace != "wrong" || f.File != nil {
+			t.Errorf("%+v", f)
+		}
+		if f.Severity == "error" {
+			said[f.Object.Name] = append(said[f.Object.Name], event{"Warning", "TFJobFailedValidation", f.Path, f.Message})
+		}
+	}
+	r.operator(t, "wrong")
+	for _, m := range nonsense() {
+		var told []event
+		await(t, "the events of "+m.name, func() (bool, string) {
+			told = r.events(t, "wrong", m.name)
+			return len(told) >= len(said[m.name]), fmt.Sprint(told)
+		})
+		byPath := func(a, b event) int { return strings.Compare(a.Path+a.Message, b.Path+b.Message) }
+		slices.SortFunc(told, byPath)
+		slices.SortFunc(said[m.name], byPath)
+		if diff := cmp.Diff(told, said[m.name]); diff != "" || len(told) == 0 {
+			t.Errorf("%s (-the operator +validate):\n%s", m.name, diff)
+		}
+	}
+}
+
+// allPages: more objects than fit into one answer are all checked, by lists that are bounded.
+func allPages(t *testing.T, r *rig) {
+	out, talk, code := r.validateLive(t, r.cluster.Kubeconfig(), "-n", "many", "--ignore", "MissingField")
+	if want := "600 objects checked, 6 rejected, 600 findings ignored\n"; code != 1 || !strings.HasSuffix(out, want) {
+		t.Errorf("code %d, stdout ends %q, stderr %q", code, out[max(0, len(out)-300):], talk)
+	}
+	lists := 0
+	for _, q := range r.requestsOf(t, "admin") {
+		if q.Verb == "list" && strings.Contains(q.RequestURI, "/namespaces/many/tfjobs?") {
+			lists++
+			if !strings.Contains(q.RequestURI, "limit=500") {
+				t.Errorf("a list without bound: %s", q.RequestURI)
+			}
+		}
+	}
+	if lists != 2 {
+		t.Errorf("%d lists of 600 objects, want 2", lists)
+	}
+}

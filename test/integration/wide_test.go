@@ -1,0 +1,30 @@
+package integration
+
+import (
+	"testing"
+
+	"stoic/schema"
+)
+
+// wideJob: what a job of many replicas costs in writes beside its pods and services, and that none of these is asked
+// for twice. Every change of a count would be a write, were it not for calm (package plan).
+func wideJob(t *testing.T, r *rig) {
+	const replicas, mostStatuses, mostEvents = 100, 12, 10
+	ns := r.namespace(t, "wide")
+	r.operator(t, ns)
+	r.apply(t, ns, manifest("job", worker("", "replicas: 100")))
+	head := r.awaitState(t, ns, "job", schema.Succeeded)
+	if head.Status.CompletionTime == nil {
+		t.Error("no completion time")
+	}
+	for _, resource := range []string{"pods", "services"} {
+		if n := r.written(t, ns, "create", resource); n != replicas {
+			t.Errorf("%d requests to create %s, want %d", n, resource, replicas)
+		}
+	}
+	statuses, events := r.written(t, ns, "patch", schema.TFJob().Plural), len(r.events(t, ns, "job"))
+	t.Logf("%d replicas: %d status writes, %d events", replicas, statuses, events)
+	if statuses > mostStatuses || events > mostEvents {
+		t.Errorf("%d status writes and %d events, want at most %d and %d", statuses, events, mostStatuses, mostEvents)
+	}
+}

@@ -1,0 +1,121 @@
+package rules
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+// rows are those of all tables of a text, without their heads: the cells, trimmed.
+func rows(text string) (found [][]string) {
+	body := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		switch {
+		case !strings.HasPrefix(line, "|"):
+			body = false
+		case strings.HasPrefix(line, "|--"):
+			body = true
+		case body:
+			cells := strings.Split(strings.Trim(line, "|"), "|")
+			for i := range cells {
+				cells[i] = strings.TrimSpace(cells[i])
+			}
+			found = append(found, cells)
+		}
+	}
+	return found
+}
+
+var (
+	folders = map[string]string{"plan": "controller/plan", "controller": "controller", "convert": "convert", "schema": "schema",
+		"integration": "test/integration", "cli": "cli", "deploy": "deploy", "crd": "schema/crd"}
+	testName  = regexp.MustCompile(`^([a-z]+)\.(Test\w+)(?:/(.+))?$`)
+	storyName = regexp.MustCompile(`^(plan|convert)/([\w-]+)/(.+)$`)
+)
+
+// shown says what is wrong with the name of a test, of a part of one or of a story.
+func shown(name string) error {
+	if m := storyName.FindStringSubmatch(name); m != nil {
+		archive, err := txtar.ParseFile(filepath.Join("..", "..", folders[m[1]], "testdata", m[2]+".txtar"))
+		if err != nil {
+			return err
+		}
+		for _, f := range archive.Files {
+			if f.Name == m[3]+".yaml" {
+				return nil
+			}
+		}
+		return fmt.Errorf("there is no %s.yaml in that archive", m[3])
+	}
+	m := testName.FindStringSubmatch(name)
+	if m == nil || folders[m[1]] == "" {
+		return fmt.Errorf("neither a story nor a test")
+	}
+	files, err := filepath.Glob(filepath.Join("..", "..", folders[m[1]], "*_test.go"))
+	if err != nil {
+		return err
+	}
+	test, part := false, m[3] == ""
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		test = test || strings.Contains(string(text), "\nfunc "+m[2]+"(t *testing.T)")
+		part = part || strings.Contains(string(text), `"`+m[3]+`"`)
+	}
+	if !test || !part {
+		return fmt.Errorf("the test is there: %v, its part: %v", test, part)
+	}
+	return nil
+}
+
+// TestContractIsShown: each row of the contract names tests that there are, or says why there is none, and each known
+// weakness has its row.
+func TestContractIsShown(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "contract.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := rows(string(text))
+	names := regexp.MustCompile("`([^`]+)`")
+	weakness := 0
+	for _, row := range all {
+		if len(row) == 3 {
+			weakness++
+			if row[0] != fmt.Sprintf("W%d", weakness) {
+				t.Errorf("%s stands where W%d should", row[0], weakness)
+			}
+		}
+		proof := row[len(row)-1]
+		if reason, none := strings.CutPrefix(proof, "not here: "); none {
+			if reason == "" {
+				t.Errorf("%v: no reason", row)
+			}
+			continue
+		}
+		found := names.FindAllStringSubmatch(proof, -1)
+		if len(found) == 0 || names.ReplaceAllString(proof, "") != strings.Repeat(", ", len(found)-1) {
+			t.Errorf("%v: not a list of tests", row)
+		}
+		for _, m := range found {
+			if err := shown(m[1]); err != nil {
+				t.Errorf("%v: %s: %v", row, m[1], err)
+			}
+		}
+	}
+	if len(all) < 100 || weakness != 55 {
+		t.Errorf("%d rows, %d weaknesses", len(all), weakness)
+	}
+	for _, wrong := range []string{"plan/scale/never-told", "plan/nowhere/x", "plan.TestNothing", "integration.TestContract/nothing", "x"} {
+		if shown(wrong) == nil {
+			t.Errorf("%s is said to be there", wrong)
+		}
+	}
+}
