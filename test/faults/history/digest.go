@@ -1,0 +1,207 @@
+package history
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+)
+
+// Digest is the end state as text, one block for each object, without all that differs between two lives of which
+// nobody would say that they ended differently: names of jobs, namespaces, UIDs, versions, times, nodes, addresses. Of
+// statuses it has only what does not depend on what was seen on the way. Events are no part of it.
+func (v View) Digest() string {
+	var text strings.Builder
+	if v.Job == nil {
+		text.WriteString("--- no job\n")
+	} else {
+		v.block(&text, v.Job, jobStatus(v.Job))
+	}
+	for _, u := range v.Pods {
+		v.block(&text, u, podStatus(u))
+	}
+	for _, u := range v.Services {
+		v.block(&text, u, nil)
+	}
+	for _, u := range v.Extras {
+		v.block(&text, u, extraStatus(u))
+	}
+	return v.Mask(text.String())
+}
+
+// Mask puts JOB for the name of the job, and hides its namespace.
+func (v View) Mask(text string) string {
+	if v.Namespace != "" {
+		text = strings.ReplaceAll(text, "."+v.Namespace+".svc", ".NAMESPACE.svc")
+	}
+	if v.Name != "" {
+		text = regexp.MustCompile(`\b`+regexp.QuoteMeta(v.Name)+`\b`).ReplaceAllLiteralString(text, "JOB") // a name of hyphens and letters always compiles
+	}
+	return text
+}
+
+func (v View) block(text *strings.Builder, u *unstructured.Unstructured, status map[string]any) {
+	fmt.Fprintf(text, "--- %s %s\n", u.GetKind(), u.GetName())
+	body := u.DeepCopy().Object
+	for _, field := range []string{"kind", "metadata", "status"} {
+		delete(body, field)
+	}
+	if spec, ok := body["spec"].(map[string]any); ok {
+		maskSpec(spec)
+	}
+	body["metadata"] = v.metadata(u)
+	if len(status) > 0 {
+		body["status"] = status
+	}
+	out, err := yaml.Marshal(body)
+	if err != nil {
+		out = []byte(err.Error() + "\n") // an object came as JSON and can be written as it; a hand-made one may not
+	}
+	text.Write(out)
+}
+
+// metadata is what of it two lives have in common.
+func (v View) metadata(u *unstructured.Unstructured) map[string]any {
+	found := map[string]any{}
+	labels, annotations := maps.Clone(u.GetLabels()), maps.Clone(u.GetAnnotations())
+	maps.DeleteFunc(labels, func(name, _ string) bool { return strings.HasPrefix(name, "topology.kubernetes.io/") }) // of the node
+	delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
+	delete(annotations, ledgerAnnotation) // the status says what counts of it
+	if len(labels) > 0 {
+		found["labels"] = labels
+	}
+	if len(annotations) > 0 {
+		found["annotations"] = annotations
+	}
+	if finalizers := u.GetFinalizers(); len(finalizers) > 0 {
+		found["finalizers"] = finalizers
+	}
+	if u.GetDeletionTimestamp() != nil {
+		found["deleting"] = true
+	}
+	var owners []string
+	for _, o := range u.GetOwnerReferences() {
+		owners = append(owners, fmt.Sprintf("%s %s, %s, controller %v, blocks %v", o.Kind, o.Name, v.whose(o.UID),
+			o.Controller != nil && *o.Controller, o.BlockOwnerDeletion != nil && *o.BlockOwnerDeletion))
+	}
+	if len(owners) > 0 {
+		found["owners"] = owners
+	}
+	return found
+}
+
+func (v View) whose(owner types.UID) string {
+	if v.Job != nil && v.Job.GetUID() == owner {
+		return "which is there"
+	}
+	return "which is not there"
+}
+
+// ledgerAnnotation is where Stoic keeps a job's ledger. Another operator has none.
+const ledgerAnnotation = "training.kubeflow.org/ledger"
+
+// maskLedger leaves the count of restarts, and the verdict if it is another than the status has: which failed pods are still
+// named depends on when the ledger was written last, and whether the verdict was noted on whether pods were seen to go.
+func maskLedger(text, state string) string {
+	if text == "" {
+		text = `{"restarts":0}`
+	}
+	var ledger struct {
+		Restarts json.Number `json:"restarts"`
+		Verdict  string      `json:"verdict"`
+	}
+	if err := json.Unmarshal([]byte(text), &ledger); err != nil {
+		return "malformed: " + text
+	}
+	if ledger.Verdict == "" || ledger.Verdict == state {
+		return "restarts " + ledger.Restarts.String()
+	}
+	return fmt.Sprintf("restarts %s, verdict %q", ledger.Restarts, ledger.Verdict)
+}
+
+// maskSpec takes out what the cluster has chosen.
+func maskSpec(spec map[string]any) {
+	delete(spec, "nodeName")
+	if spec["clusterIP"] != "None" {
+		delete(spec, "clusterIP")
+		delete(spec, "clusterIPs")
+	}
+	generated := func(list any) any {
+		items, ok := list.([]any)
+		if !ok {
+			return list
+		}
+		return slices.DeleteFunc(slices.Clone(items), func(item any) bool {
+			m, _ := item.(map[string]any)
+			name, _ := m["name"].(string)
+			return strings.HasPrefix(name, "kube-api-access-")
+		})
+	}
+	if volumes, ok := spec["volumes"]; ok {
+		spec["volumes"] = generated(volumes)
+	}
+	for _, field := range []string{"containers", "initContainers"} {
+		containers, _ := spec[field].([]any)
+		for _, c := range containers {
+			if m, ok := c.(map[string]any); ok && m["volumeMounts"] != nil {
+				m["volumeMounts"] = generated(m["volumeMounts"])
+			}
+		}
+	}
+}
+
+// jobStatus is the state of a job: its last condition that is True, the counts, and which times it has.
+func jobStatus(u *unstructured.Unstructured) map[string]any {
+	last := State(u)
+	found := map[string]any{"ledger": maskLedger(u.GetAnnotations()[ledgerAnnotation], last.Type)}
+	if last.Type != "" {
+		found["state"] = last.Type + " (" + last.Reason + ")"
+	}
+	status, _ := u.Object["status"].(map[string]any)
+	if counts, ok := status["replicaStatuses"]; ok {
+		found["replicaStatuses"] = counts
+	}
+	for _, time := range []string{"startTime", "completionTime"} {
+		if at, ok := status[time]; ok && at != nil {
+			found[time] = "set"
+		}
+	}
+	return found
+}
+
+// podStatus is the phase of a pod and how its containers ended.
+func podStatus(u *unstructured.Unstructured) map[string]any {
+	found := map[string]any{"phase": Phase(u)}
+	list, _, _ := unstructured.NestedSlice(u.Object, "status", "containerStatuses")
+	var containers []string
+	for _, c := range list {
+		m, _ := c.(map[string]any)
+		state, _ := m["state"].(map[string]any)
+		text := fmt.Sprintf("%v: %s", m["name"], strings.Join(slices.Sorted(maps.Keys(state)), ","))
+		if code, ok, _ := unstructured.NestedInt64(state, "terminated", "exitCode"); ok {
+			text += fmt.Sprintf(" with %d", code)
+		}
+		if n, _, _ := unstructured.NestedInt64(m, "restartCount"); n > 0 {
+			text += fmt.Sprintf(", restarted %d times", n)
+		}
+		containers = append(containers, text)
+	}
+	if len(containers) > 0 {
+		found["containers"] = containers
+	}
+	return found
+}
+
+// extraStatus is its phase; all else is written by whoever looks after such objects, at times of their own.
+func extraStatus(u *unstructured.Unstructured) map[string]any {
+	if phase := Phase(u); phase != "" {
+		return map[string]any{"phase": phase}
+	}
+	return nil
+}

@@ -1,0 +1,251 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// Version is one state of one object, as a watch told it. Nobody writes to the object.
+type Version struct {
+	At       time.Time // when it was told, by this machine's clock
+	Type     watch.EventType
+	Resource schema.GroupVersionResource
+	Object   *unstructured.Unstructured
+}
+
+// Gap is a time for which versions may be missing.
+type Gap struct {
+	At       time.Time
+	Resource schema.GroupVersionResource
+	Why      string
+}
+
+// group is that of all jobs; what else has the name of a job is an extra object of it.
+const group = "kubeflow.org"
+
+// Life is what happened to one job: to objects of its name, to its pods and services, and what was told of them. It goes
+// on until it is forgotten. Two jobs whose names differ by a hyphen and more must not live in one namespace.
+type Life struct {
+	recorder       *Recorder
+	namespace, job string
+
+	// Guarded by the recorder's lock.
+	versions []Version // in the order in which they were told
+	now      map[place]*unstructured.Unstructured
+	made     map[place][]types.UID
+	latest   map[types.UID]uint64 // revision
+	gaps     []Gap
+	changed  chan struct{} // closed when a version comes
+}
+
+// place is where an object is found.
+type place struct {
+	resource schema.GroupVersionResource
+	name     string
+}
+
+func newLife(r *Recorder, namespace, job string) *Life {
+	return &Life{recorder: r, namespace: namespace, job: job, now: map[place]*unstructured.Unstructured{},
+		made: map[place][]types.UID{}, latest: map[types.UID]uint64{}, changed: make(chan struct{})}
+}
+
+// Of makes a life of versions that are known already. They are taken as told in that order.
+func Of(namespace, job string, versions ...Version) *Life {
+	l := newLife(&Recorder{}, namespace, job)
+	for _, v := range versions {
+		l.add(v)
+	}
+	return l
+}
+
+// add a version. The caller holds the lock.
+func (l *Life) add(v Version) {
+	at := place{v.Resource, v.Object.GetName()}
+	if uid := v.Object.GetUID(); !slices.Contains(l.made[at], uid) {
+		l.made[at] = append(l.made[at], uid)
+	}
+	if v.Type != watch.Deleted {
+		l.now[at] = v.Object
+	} else if now := l.now[at]; now != nil && now.GetUID() == v.Object.GetUID() {
+		delete(l.now, at)
+	}
+	l.latest[v.Object.GetUID()] = max(l.latest[v.Object.GetUID()], Revision(v.Object))
+	l.versions = append(l.versions, v)
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// Job and Namespace are its names.
+func (l *Life) Job() string       { return l.job }
+func (l *Life) Namespace() string { return l.namespace }
+
+// Versions lists all in the order of their resourceVersions.
+func (l *Life) Versions() []Version {
+	l.recorder.mu.Lock()
+	all := slices.Clone(l.versions)
+	l.recorder.mu.Unlock()
+	slices.SortStableFunc(all, func(a, b Version) int { return cmp.Compare(Revision(a.Object), Revision(b.Object)) })
+	return all
+}
+
+// Revision is the resourceVersion as the number that it is.
+func Revision(u *unstructured.Unstructured) uint64 {
+	n, _ := strconv.ParseUint(u.GetResourceVersion(), 10, 64) // what is no number comes first
+	return n
+}
+
+// Gaps lists when versions may have been missed.
+func (l *Life) Gaps() []Gap {
+	l.recorder.mu.Lock()
+	defer l.recorder.mu.Unlock()
+	return slices.Clone(l.gaps)
+}
+
+// Created counts by name how many objects of a resource ("pods") ever came to be.
+func (l *Life) Created(resource string) map[string]int {
+	return l.count(resource, func(Version) bool { return true })
+}
+
+// Deleted counts by name how many went.
+func (l *Life) Deleted(resource string) map[string]int {
+	return l.count(resource, func(v Version) bool { return v.Type == watch.Deleted })
+}
+
+func (l *Life) count(resource string, counts func(Version) bool) map[string]int {
+	l.recorder.mu.Lock()
+	defer l.recorder.mu.Unlock()
+	found, seen := map[string]int{}, map[types.UID]bool{}
+	for _, v := range l.versions {
+		if uid := v.Object.GetUID(); v.Resource.Resource == resource && !seen[uid] && counts(v) {
+			seen[uid] = true
+			found[v.Object.GetName()]++
+		}
+	}
+	return found
+}
+
+// Resources lists what the life's objects are, events left out: "pods", "tfjobs".
+func (l *Life) Resources() []string {
+	l.recorder.mu.Lock()
+	defer l.recorder.mu.Unlock()
+	var found []string
+	for at := range l.made {
+		if r := at.resource.Resource; r != "events" && !slices.Contains(found, r) {
+			found = append(found, r)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// View is what exists now, as far as it was told.
+func (l *Life) View() View {
+	view, _ := l.look()
+	return view
+}
+
+func (l *Life) look() (View, <-chan struct{}) {
+	l.recorder.mu.Lock()
+	defer l.recorder.mu.Unlock()
+	v := View{Namespace: l.namespace, Name: l.job, Incarnations: map[types.UID]int{}}
+	for at, object := range l.now {
+		switch {
+		case at.resource.Group == group:
+			v.Job = object
+		case at.resource.Resource == "pods":
+			v.Pods = append(v.Pods, object)
+		case at.resource.Resource == "services":
+			v.Services = append(v.Services, object)
+		case at.resource.Resource == "events":
+			v.Events = append(v.Events, object)
+		default:
+			v.Extras = append(v.Extras, object)
+		}
+	}
+	for _, list := range [][]*unstructured.Unstructured{v.Pods, v.Services, v.Extras, v.Events} {
+		slices.SortFunc(list, func(a, b *unstructured.Unstructured) int {
+			return cmp.Or(cmp.Compare(a.GetName(), b.GetName()), cmp.Compare(a.GetKind(), b.GetKind()))
+		})
+	}
+	for _, uids := range l.made {
+		for i, uid := range uids {
+			v.Incarnations[uid] = i + 1
+		}
+	}
+	return v, l.changed
+}
+
+// Await waits until what exists is as it shall be. It is woken by versions and polls nothing. If ctx ends before, the
+// error says what was seen last.
+func (l *Life) Await(ctx context.Context, what string, holds func(View) (ok bool, saw string)) error {
+	for {
+		view, changed := l.look()
+		ok, saw := holds(view)
+		if ok {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("job %s/%s: wait for %s: %w; last seen: %s", l.namespace, l.job, what, context.Cause(ctx), saw)
+		}
+	}
+}
+
+// Told waits until an object was told of as it is here, or as it was later. Who has written it and goes on by what is
+// seen must not see what was before.
+func (l *Life) Told(ctx context.Context, u *unstructured.Unstructured) error {
+	return l.Await(ctx, u.GetKind()+" "+u.GetName()+" as it was written", func(View) (bool, string) {
+		l.recorder.mu.Lock()
+		defer l.recorder.mu.Unlock()
+		seen := l.latest[u.GetUID()]
+		return seen >= Revision(u), fmt.Sprintf("resourceVersion %d of %d", seen, Revision(u))
+	})
+}
+
+// Quiet waits until nothing has been told of the job for a while.
+func (l *Life) Quiet(ctx context.Context, while time.Duration) error {
+	timer := time.NewTimer(while)
+	defer timer.Stop()
+	for {
+		_, changed := l.look()
+		timer.Reset(while)
+		select {
+		case <-changed:
+		case <-timer.C:
+			return nil
+		case <-ctx.Done():
+			return fmt.Errorf("job %s/%s: wait for %v without a change: %w", l.namespace, l.job, while, context.Cause(ctx))
+		}
+	}
+}
+
+// owners lists the jobs whose lives an object may be part of: of a pod "a-b-0" those named a-b-0, a-b and a.
+func owners(resource schema.GroupVersionResource, u *unstructured.Unstructured) []string {
+	name := u.GetName()
+	if resource.Resource == "events" {
+		name, _, _ = unstructured.NestedString(u.Object, "involvedObject", "name")
+	}
+	found := []string{name}
+	if resource.Group == group {
+		return found
+	}
+	for {
+		cut := strings.LastIndexByte(name, '-')
+		if cut < 0 {
+			return found
+		}
+		name = name[:cut]
+		found = append(found, name)
+	}
+}

@@ -1,0 +1,147 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/yaml"
+)
+
+// resource of a kind that these tests have to do with.
+func resource(kind string) schema.GroupVersionResource {
+	switch kind {
+	case "TFJob":
+		return schema.GroupVersionResource{Group: group, Version: "v1", Resource: "tfjobs"}
+	case "PodGroup":
+		return schema.GroupVersionResource{Group: "scheduling.volcano.sh", Version: "v1beta1", Resource: "podgroups"}
+	}
+	return schema.GroupVersionResource{Version: "v1", Resource: strings.ToLower(kind) + "s"}
+}
+
+// object of a kind; more is YAML at the top level.
+func object(t *testing.T, kind, name, uid string, version int, more string) *unstructured.Unstructured {
+	t.Helper()
+	u := &unstructured.Unstructured{}
+	text, err := yaml.YAMLToJSON([]byte(more))
+	if err == nil {
+		err = json.Unmarshal(text, &u.Object) // whole numbers as they come from an API server
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u.Object == nil {
+		u.Object = map[string]any{}
+	}
+	u.SetAPIVersion(resource(kind).GroupVersion().String())
+	u.SetKind(kind)
+	u.SetNamespace("ns")
+	u.SetName(name)
+	u.SetUID(types.UID(uid))
+	u.SetResourceVersion(fmt.Sprint(version))
+	return u
+}
+
+func version(kind watch.EventType, u *unstructured.Unstructured) Version {
+	return Version{At: time.Unix(0, 0), Type: kind, Resource: resource(u.GetKind()), Object: u}
+}
+
+// tell a recorder of an object.
+func tell(r *Recorder, kind watch.EventType, u *unstructured.Unstructured) {
+	r.tell(kind, resource(u.GetKind()), u)
+}
+
+func names(list []*unstructured.Unstructured) (found []string) {
+	for _, u := range list {
+		found = append(found, u.GetName())
+	}
+	return found
+}
+
+// TestLife: what is told before anybody asks, and after; of the job, of others, and of another of the same name.
+func TestLife(t *testing.T) {
+	r := newRecorder()
+	tell(r, watch.Added, object(t, "TFJob", "job", "j", 1, ""))
+	tell(r, watch.Added, object(t, "TFJob", "job-like", "x", 2, ""))
+	tell(r, watch.Added, object(t, "Pod", "job-worker-0", "p", 4, ""))
+	l := r.Life("ns", "job")
+	tell(r, watch.Added, object(t, "Service", "job-worker-0", "s", 3, ""))
+	tell(r, watch.Added, object(t, "PodGroup", "job", "g", 5, ""))
+	tell(r, watch.Added, object(t, "Event", "e", "e", 6, "involvedObject: {name: job-worker-0}"))
+	tell(r, watch.Added, object(t, "Event", "f", "f", 7, "involvedObject: {name: jobs}"))
+	tell(r, watch.Deleted, object(t, "Pod", "job-worker-0", "p", 9, ""))
+	tell(r, watch.Added, object(t, "Pod", "job-worker-0", "q", 10, ""))
+	v := l.View()
+	got := []any{v.Job.GetName(), names(v.Pods), names(v.Services), names(v.Extras), names(v.Events), v.Incarnations["p"], v.Incarnations["q"], string(v.Pods[0].GetUID())}
+	want := []any{"job", []string{"job-worker-0"}, []string{"job-worker-0"}, []string{"job"}, []string{"e"}, 1, 2, "q"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the view (-want +got):\n%s", diff)
+	}
+	var order []string
+	for _, v := range l.Versions() {
+		order = append(order, v.Object.GetResourceVersion())
+	}
+	if diff := cmp.Diff([]string{"1", "3", "4", "5", "6", "9", "10"}, order); diff != "" {
+		t.Errorf("the order (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]map[string]int{{"job-worker-0": 2}, {"job-worker-0": 1}, {"job-worker-0": 1}, {}},
+		[]map[string]int{l.Created("pods"), l.Deleted("pods"), l.Created("services"), l.Deleted("services")}); diff != "" {
+		t.Errorf("created and deleted (-want +got):\n%s", diff)
+	}
+	r.Forget("ns", "job")
+	tell(r, watch.Modified, object(t, "Pod", "job-worker-0", "q", 11, ""))
+	if n := len(r.Life("ns", "job").Versions()); n != 0 {
+		t.Errorf("%d versions after it was forgotten", n)
+	}
+	if n := len(r.Life("ns", "job-like").Versions()); n != 1 {
+		t.Errorf("%d versions of the other job, want 1", n)
+	}
+}
+
+// TestAwait: it is woken by a version, and says what it saw last if none comes.
+func TestAwait(t *testing.T) {
+	r := newRecorder()
+	l := r.Life("ns", "job")
+	there := func(v View) (bool, string) { return len(v.Pods) > 0, fmt.Sprintf("%d pods", len(v.Pods)) }
+	done := make(chan error)
+	go func() { done <- l.Await(context.Background(), "a pod", there) }()
+	tell(r, watch.Added, object(t, "Pod", "job-worker-0", "p", 1, ""))
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	tell(r, watch.Deleted, object(t, "Pod", "job-worker-0", "p", 2, ""))
+	if err := l.Await(ended, "a pod", there); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "wait for a pod") || !strings.Contains(err.Error(), "0 pods") {
+		t.Errorf("the error is %v", err)
+	}
+	if err := l.Told(context.Background(), object(t, "Pod", "job-worker-0", "p", 2, "")); err != nil {
+		t.Error(err)
+	}
+	if err := l.Told(ended, object(t, "Pod", "job-worker-0", "p", 3, "")); err == nil {
+		t.Error("a version that was not told was")
+	}
+}
+
+// TestQuiet: a change puts it off.
+func TestQuiet(t *testing.T) {
+	r := newRecorder()
+	l := r.Life("ns", "job")
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := l.Quiet(ended, time.Hour); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+	if err := l.Quiet(context.Background(), time.Millisecond); err != nil {
+		t.Error(err)
+	}
+}

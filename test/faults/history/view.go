@@ -1,0 +1,95 @@
+package history
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// View is what exists of a life at one moment. Absent is nil; lists are sorted by name. Nobody writes to the objects.
+type View struct {
+	Namespace, Name        string // of the job, also if it does not exist
+	Job                    *unstructured.Unstructured
+	Pods, Services, Extras []*unstructured.Unstructured
+	Events                 []*unstructured.Unstructured
+	// Incarnations says of each object how many of its name there were with it: 1, 2, ...
+	Incarnations map[types.UID]int
+}
+
+// Pod of that name, or nil.
+func (v View) Pod(name string) *unstructured.Unstructured { return named(v.Pods, name) }
+
+// Extra is the object of a kind, or nil.
+func (v View) Extra(kind string) *unstructured.Unstructured {
+	for _, u := range v.Extras {
+		if u.GetKind() == kind {
+			return u
+		}
+	}
+	return nil
+}
+
+func named(list []*unstructured.Unstructured, name string) *unstructured.Unstructured {
+	for _, u := range list {
+		if u.GetName() == name {
+			return u
+		}
+	}
+	return nil
+}
+
+// Condition is one condition of a job.
+type Condition struct{ Type, Status, Reason, Message, Changed string }
+
+// Conditions of a job, or of a pod, in the order of its status. What is malformed has empty fields.
+func Conditions(u *unstructured.Unstructured) []Condition {
+	if u == nil {
+		return nil
+	}
+	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	found := make([]Condition, 0, len(list))
+	for _, c := range list {
+		m, _ := c.(map[string]any)
+		text := func(field string) string { s, _ := m[field].(string); return s }
+		found = append(found, Condition{text("type"), text("status"), text("reason"), text("message"), text("lastTransitionTime")})
+	}
+	return found
+}
+
+// State of a job is its last condition that is True; the zero value if there is none, or no job.
+func State(job *unstructured.Unstructured) (last Condition) {
+	for _, c := range Conditions(job) {
+		if c.Status == "True" {
+			last = c
+		}
+	}
+	return last
+}
+
+// Is says whether the condition of that type is True.
+func Is(u *unstructured.Unstructured, condition string) bool {
+	for _, c := range Conditions(u) {
+		if c.Type == condition {
+			return c.Status == "True"
+		}
+	}
+	return false
+}
+
+// Phase of a pod, or of a pod group.
+func Phase(u *unstructured.Unstructured) string {
+	if u == nil {
+		return ""
+	}
+	phase, _, _ := unstructured.NestedString(u.Object, "status", "phase")
+	return phase
+}
+
+// Owner is the UID of the object that controls this one, or "".
+func Owner(u *unstructured.Unstructured) types.UID {
+	for _, o := range u.GetOwnerReferences() {
+		if o.Controller != nil && *o.Controller {
+			return o.UID
+		}
+	}
+	return ""
+}

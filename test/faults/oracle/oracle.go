@@ -1,0 +1,166 @@
+package oracle
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	"stoic/test/faults/history"
+	"stoic/test/faults/proxy"
+)
+
+// Violation is one thing that an operator should not have done, or should have.
+type Violation struct {
+	Oracle string // O1 to O8
+	Text   string
+}
+
+func (v Violation) String() string { return v.Oracle + ": " + v.Text }
+
+// Reference is what a life was like in which nothing went wrong. Names have JOB for the name of the job.
+type Reference struct {
+	Digest string
+	// Created and Deleted count by resource ("pods") and name. What was made in the moment of the job's deletion is left out.
+	Created, Deleted map[string]map[string]int
+	// Writes are the operator's requests that could change something, events left out.
+	Writes int
+	// Versions are the resourceVersions of the life, events left out, in their order.
+	Versions []string
+	Duration time.Duration
+	Events   int
+}
+
+// Limits are how much more than in the reference there may be; the zero value stands for the defaults.
+type Limits struct {
+	Writes int // 3 times those of the reference, and 20
+	Events int // 3 times, and 10
+	// Pods that may be made beyond replicas and failures: as many as others have deleted.
+	Pods int
+	// Notice is how long after a deletion was told the operator may not know of it, for example as the proxy holds its
+	// watches. One second.
+	Notice time.Duration
+	// Edited: others write to the status. A verdict may be wiped then, or its time; it may not become another one.
+	Edited bool
+	// Paths are those of the fields for which the job is rejected at some time of its life.
+	Paths []string
+}
+
+// Observe makes a reference of a life.
+func Observe(life *history.Life, journal []proxy.Entry) Reference {
+	view := life.View()
+	r := Reference{Digest: view.Digest(), Writes: writes(journal)}
+	created, deleted := newCase(life, journal, nil, Limits{}).counts()
+	masked := func(counts map[string]map[string]int) map[string]map[string]int {
+		for resource, names := range counts {
+			found := map[string]int{}
+			for name, n := range names {
+				found[view.Mask(name)] = n
+			}
+			counts[resource] = found
+		}
+		return counts
+	}
+	r.Created, r.Deleted = masked(created), masked(deleted)
+	events := map[types.UID]bool{}
+	var first, last time.Time
+	for _, v := range life.Versions() {
+		if v.Resource.Resource == "events" {
+			events[v.Object.GetUID()] = true
+			continue
+		}
+		r.Versions = append(r.Versions, v.Object.GetResourceVersion())
+		if first.IsZero() || v.At.Before(first) {
+			first = v.At
+		}
+		if v.At.After(last) {
+			last = v.At
+		}
+	}
+	r.Duration, r.Events = last.Sub(first), len(events)
+	return r
+}
+
+// writes counts what could have changed something, whatever became of it; events have a budget of their own.
+func writes(journal []proxy.Entry) int {
+	n := 0
+	for _, e := range journal {
+		if e.Verb != "get" && e.Resource != "events" {
+			n++
+		}
+	}
+	return n
+}
+
+// Judge a life. The journal is of the requests that concern the job, lists are the operator's LISTs and WATCHes; both
+// may be empty if nobody stood between.
+func Judge(life *history.Life, journal, lists []proxy.Entry, against Reference, limits Limits) []Violation {
+	found := Observe(life, journal)
+	c := newCase(life, journal, lists, limits)
+	var all []Violation
+	add := func(oracle string, texts ...string) {
+		for _, text := range texts {
+			all = append(all, Violation{oracle, text})
+		}
+	}
+	add("O1", endState(against.Digest, found.Digest)...)
+	add("O2", counts("created", against.Created, found.Created)...)
+	add("O2", counts("deleted", against.Deleted, found.Deleted)...)
+	add("O5", c.told()...)
+	for _, rule := range []func() []string{c.onePod, c.conditional, c.ours, c.noneLate, c.final, c.fresh, c.pods} {
+		add("O6", rule()...)
+	}
+	add("O6", atMost("writes", found.Writes, orElse(limits.Writes, 3*against.Writes+20))...)
+	add("O6", atMost("events", found.Events, orElse(limits.Events, 3*against.Events+10))...)
+	return all
+}
+
+func orElse(limit, usual int) int {
+	if limit > 0 {
+		return limit
+	}
+	return usual
+}
+
+func atMost(what string, n, limit int) []string {
+	if n <= limit {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d %s, at most %d", n, what, limit)}
+}
+
+// endState compares two digests.
+func endState(want, got string) []string {
+	if want == got {
+		return nil
+	}
+	return []string{"the end state differs (-want +got):\n" + cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n"))}
+}
+
+// counts compares how often each object was made, or deleted.
+func counts(verb string, want, got map[string]map[string]int) (found []string) {
+	resources := map[string]bool{}
+	for _, counted := range []map[string]map[string]int{want, got} {
+		for resource := range counted {
+			resources[resource] = true
+		}
+	}
+	for _, resource := range slices.Sorted(maps.Keys(resources)) {
+		names := map[string]bool{}
+		for _, counted := range []map[string]int{want[resource], got[resource]} {
+			for name := range counted {
+				names[name] = true
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			if w, g := want[resource][name], got[resource][name]; w != g {
+				found = append(found, fmt.Sprintf("%s %s was %s %d times, want %d", resource, name, verb, g, w))
+			}
+		}
+	}
+	return found
+}

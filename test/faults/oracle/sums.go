@@ -1,0 +1,157 @@
+package oracle
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"stoic/test/faults/history"
+)
+
+// pods: no more are ever made for a job than it has replicas, once more after each suspension, and one for each that failed.
+func (c *aCase) pods() (found []string) {
+	made, failed := map[types.UID]map[types.UID]bool{}, map[types.UID]map[types.UID]bool{}
+	for _, v := range c.versions {
+		if v.Resource.Resource != "pods" {
+			continue
+		}
+		owner := history.Owner(v.Object)
+		note(made, owner, v.Object.GetUID())
+		if history.Phase(v.Object) == "Failed" && v.Object.GetDeletionTimestamp() == nil {
+			note(failed, owner, v.Object.GetUID())
+		}
+	}
+	for uid, versions := range c.jobs {
+		limit := replicas(versions)*(1+resumptions(versions)) + len(failed[uid]) + c.limits.Pods
+		if n := len(made[uid]); n > limit {
+			found = append(found, fmt.Sprintf("%d pods were made for job %s, at most %d (%d failed)", n, uid, limit, len(failed[uid])))
+		}
+	}
+	return found
+}
+
+func note(in map[types.UID]map[types.UID]bool, owner, uid types.UID) {
+	if in[owner] == nil {
+		in[owner] = map[types.UID]bool{}
+	}
+	in[owner][uid] = true
+}
+
+// replicas is the most that a job has ever asked for, role by role.
+func replicas(versions []history.Version) (sum int) {
+	most := map[string]int64{}
+	for _, v := range versions {
+		spec, _ := v.Object.Object["spec"].(map[string]any)
+		for field, value := range spec {
+			roles, ok := value.(map[string]any)
+			if !ok || !strings.HasSuffix(field, "ReplicaSpecs") {
+				continue
+			}
+			for role := range roles {
+				n, ok, err := unstructured.NestedInt64(roles, role, "replicas")
+				if !ok || err != nil {
+					n = 1
+				}
+				most[role] = max(most[role], n)
+			}
+		}
+	}
+	for _, n := range most {
+		sum += int(n)
+	}
+	return sum
+}
+
+// resumptions counts how often a job was suspended and resumed.
+func resumptions(versions []history.Version) (n int) {
+	was := false
+	for _, v := range versions {
+		is, _, _ := unstructured.NestedBool(v.Object.Object, "spec", "runPolicy", "suspend")
+		if was && !is {
+			n++
+		}
+		was = is
+	}
+	return n
+}
+
+// told: while a job is rejected a condition says so, and each path that is wrong is told by one Warning event for each
+// generation that was rejected.
+func (c *aCase) told() (found []string) {
+	if len(c.limits.Paths) == 0 {
+		return nil
+	}
+	rejected := map[string]bool{}
+	for uid, versions := range c.jobs {
+		for _, v := range versions {
+			if history.Is(v.Object, "Stalled") {
+				generation, _, _ := unstructured.NestedInt64(v.Object.Object, "status", "observedGeneration")
+				rejected[fmt.Sprint(uid, generation)] = true
+			}
+		}
+	}
+	if len(rejected) == 0 {
+		return []string{"no condition ever said that the job is rejected"}
+	}
+	events := map[string]map[types.UID]int64{}
+	for _, v := range c.versions {
+		kind, _, _ := unstructured.NestedString(v.Object.Object, "type")
+		reason, _, _ := unstructured.NestedString(v.Object.Object, "reason")
+		if v.Resource.Resource != "events" || kind != "Warning" || !strings.HasSuffix(reason, "FailedValidation") {
+			continue
+		}
+		path, _, _ := unstructured.NestedString(v.Object.Object, "involvedObject", "fieldPath")
+		count, _, _ := unstructured.NestedInt64(v.Object.Object, "count")
+		if events[path] == nil {
+			events[path] = map[types.UID]int64{}
+		}
+		events[path][v.Object.GetUID()] = max(count, 1)
+	}
+	for _, path := range c.limits.Paths {
+		var n int64
+		for _, count := range events[path] {
+			n += count
+		}
+		if n != int64(len(rejected)) {
+			found = append(found, fmt.Sprintf("%s was told %d times, want %d; told were %v", path, n, len(rejected), slices.Sorted(maps.Keys(events))))
+		}
+	}
+	return found
+}
+
+// Canary judges how long healthy jobs take beside others (O8): of ten, nine may take up to 1.2 times as long as without.
+// A little is allowed for, so that what takes no time may take some.
+func Canary(baseline, faulted []time.Duration) []Violation {
+	const allowance = 100 * time.Millisecond
+	if len(baseline) == 0 || len(faulted) == 0 {
+		return []Violation{{"O8", fmt.Sprintf("nothing to compare: %d healthy jobs without faults, %d with", len(baseline), len(faulted))}}
+	}
+	limit := Quantile(baseline, 0.9)*12/10 + allowance
+	if took := Quantile(faulted, 0.9); took > limit {
+		return []Violation{{"O8", fmt.Sprintf("healthy jobs took %v, at most %v (nine of ten)", took, limit)}}
+	}
+	return nil
+}
+
+// Quantile of some durations: that which the given part of them does not exceed.
+func Quantile(all []time.Duration, part float64) time.Duration {
+	if len(all) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(all))
+	return sorted[min(int(part*float64(len(sorted))), len(sorted)-1)]
+}
+
+// Steady judges a figure that may not grow, such as the goroutines of a process (O7): the last may be some more than
+// the first.
+func Steady(what string, first, last, more float64) []Violation {
+	if last <= first+more {
+		return nil
+	}
+	return []Violation{{"O7", fmt.Sprintf("%s grew from %g to %g, by at most %g", what, first, last, more)}}
+}

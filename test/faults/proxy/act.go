@@ -1,0 +1,126 @@
+package proxy
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func (a Refuse) act() string { return fmt.Sprintf("refuse %d", a.Code) }
+func (Reset) act() string    { return "reset" }
+func (Drop) act() string     { return "drop" }
+func (a Delay) act() string  { return fmt.Sprintf("delay %v", a.For) }
+func (Before) act() string   { return "before" }
+func (After) act() string    { return "after" }
+func (Along) act() string    { return "along" }
+
+// silenced is the fault of a request that came before the operator was silent and was not forwarded any more.
+const silenced = "silence"
+
+// cut ends the request without an answer: of HTTP/2 its stream, since other subjects' requests share the connection,
+// of HTTP/1.1 the connection. client-go does not send such a write again; the operator sees an error.
+func cut() { panic(http.ErrAbortHandler) }
+
+// happen lets the act happen to the request.
+func (x *exchange) happen() {
+	switch act := x.act.(type) {
+	case Refuse:
+		refuse(x.w, act, x.entry.Request)
+	case Reset:
+		cut()
+	case Delay:
+		x.await(time.After(act.For))
+		x.answer(x.forward())
+	case Before:
+		x.arrived()
+		act.Do()
+		cut()
+	case Drop:
+		x.forward()
+		cut()
+	case After:
+		x.forward()
+		x.arrived()
+		act.Do()
+		cut()
+	case Along:
+		a := x.forward()
+		act.Do()
+		x.answer(a)
+	default:
+		x.answer(x.forward())
+	}
+}
+
+// arrived waits until the writes have ended that came before, so that which of them were done is no matter of luck.
+func (x *exchange) arrived() {
+	for _, ended := range x.earlier {
+		select {
+		case <-ended:
+		case <-x.life.over:
+		}
+	}
+}
+
+// await waits, and goes on even if the operator has given the request up: what is on its way arrives. A request of an
+// operator that is dead does not.
+func (x *exchange) await(c <-chan time.Time) {
+	select {
+	case <-c:
+	case <-x.life.over:
+		x.note(func(e *Entry) { e.Fault = silenced })
+		cut()
+	}
+}
+
+// reason is the one that the API server gives with a code. A 409 says Conflict even of a creation: AlreadyExists would
+// be a lie about the cluster, and no fault.
+func reason(code int) metav1.StatusReason {
+	return map[int]metav1.StatusReason{
+		http.StatusBadRequest:            metav1.StatusReasonBadRequest,
+		http.StatusUnauthorized:          metav1.StatusReasonUnauthorized,
+		http.StatusForbidden:             metav1.StatusReasonForbidden,
+		http.StatusNotFound:              metav1.StatusReasonNotFound,
+		http.StatusConflict:              metav1.StatusReasonConflict,
+		http.StatusGone:                  metav1.StatusReasonExpired,
+		http.StatusRequestEntityTooLarge: metav1.StatusReasonRequestEntityTooLarge,
+		http.StatusUnprocessableEntity:   metav1.StatusReasonInvalid,
+		http.StatusTooManyRequests:       metav1.StatusReasonTooManyRequests,
+		http.StatusInternalServerError:   metav1.StatusReasonInternalError,
+		http.StatusServiceUnavailable:    metav1.StatusReasonServiceUnavailable,
+		http.StatusGatewayTimeout:        metav1.StatusReasonTimeout,
+	}[code]
+}
+
+// status is what the API server says of a failure.
+func status(code int, message string) *metav1.Status {
+	return &metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
+		Status:   metav1.StatusFailure, Code: int32(code), Reason: reason(code), Message: message,
+	}
+}
+
+func refuse(w http.ResponseWriter, act Refuse, q Request) {
+	s := status(act.Code, fmt.Sprintf("injected: %s %s %q: %s", q.Verb, q.Resource, q.Name, http.StatusText(act.Code)))
+	s.Details = &metav1.StatusDetails{Name: q.Name, Group: q.Group, Kind: q.Resource}
+	if act.RetryAfter > 0 && (act.Code == http.StatusTooManyRequests || act.Code == http.StatusServiceUnavailable) {
+		s.Details.RetryAfterSeconds = int32(math.Ceil(act.RetryAfter.Seconds()))
+		w.Header().Set("Retry-After", strconv.Itoa(int(s.Details.RetryAfterSeconds)))
+	}
+	send(w, s)
+}
+
+func send(w http.ResponseWriter, s *metav1.Status) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		cut()
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(int(s.Code))
+	w.Write(text)
+}

@@ -1,0 +1,66 @@
+package proxy
+
+import (
+	"net"
+	"sync"
+)
+
+// connections is a listener that can cut what it has accepted, and accept nothing more for a while.
+type connections struct {
+	net.Listener
+	mu     sync.Mutex
+	silent bool
+	open   map[*connection]bool
+}
+
+type connection struct {
+	net.Conn
+	of *connections
+}
+
+func (c *connections) Accept() (net.Conn, error) {
+	for {
+		raw, err := c.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if conn := c.admit(raw); conn != nil {
+			return conn, nil
+		}
+		raw.Close()
+	}
+}
+
+func (c *connections) admit(raw net.Conn) *connection {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.silent {
+		return nil
+	}
+	conn := &connection{Conn: raw, of: c}
+	c.open[conn] = true
+	return conn
+}
+
+// silence cuts every connection; those that come are cut until it is called with false.
+func (c *connections) silence(on bool) {
+	c.mu.Lock()
+	c.silent = on
+	var cut []*connection
+	if on {
+		for conn := range c.open {
+			cut = append(cut, conn)
+		}
+	}
+	c.mu.Unlock()
+	for _, conn := range cut {
+		conn.Close()
+	}
+}
+
+func (c *connection) Close() error {
+	c.of.mu.Lock()
+	delete(c.of.open, c)
+	c.of.mu.Unlock()
+	return c.Conn.Close()
+}

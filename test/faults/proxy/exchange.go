@@ -1,0 +1,192 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// exchange is one request of the operator.
+type exchange struct {
+	*visit
+	p    *Proxy
+	life *life
+	w    http.ResponseWriter
+	r    *http.Request
+	body []byte
+	// severed is closed when what is written is to be cut; nil: never.
+	severed <-chan struct{}
+}
+
+// answer is what the API server said.
+type answer struct {
+	code   int
+	header http.Header
+	body   []byte
+}
+
+func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
+	l := p.admit()
+	if l == nil {
+		cut()
+	}
+	defer p.busy.Done()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		cut() // the operator died in the middle of the request
+	}
+	x := &exchange{p: p, life: l, w: w, r: r, body: body}
+	q, ok := parse(r, body)
+	switch {
+	case !ok:
+		x.visit = &visit{entry: &Entry{}}
+		x.answer(x.forward())
+		return
+	case q.Verb == "list" || q.Verb == "watch":
+		x.visit = p.lists.enter(q, l)
+	default:
+		names := q.identify()
+		if t := p.trackOf(names); t != nil {
+			x.visit = t.enter(q, l)
+		} else {
+			x.visit = &visit{entry: &Entry{Request: q}}
+		}
+	}
+	defer x.leave()
+	x.r.Header.Set("Accept", readable(x.r.Header.Get("Accept")))
+	switch q.Verb {
+	case "list":
+		x.list()
+	case "watch":
+		x.watch()
+	default:
+		x.queue()
+		x.happen()
+	}
+}
+
+// readable leaves the JSON forms of what an operator accepts: a stream of another form could not be taken apart.
+func readable(accept string) string {
+	var kept []string
+	for form := range strings.SplitSeq(accept, ",") {
+		if strings.HasPrefix(strings.TrimSpace(form), "application/json") {
+			kept = append(kept, strings.TrimSpace(form))
+		}
+	}
+	if len(kept) == 0 {
+		return "application/json"
+	}
+	return strings.Join(kept, ",")
+}
+
+// queue waits while an earlier request of the track has its Do called.
+func (x *exchange) queue() {
+	if x.after == nil {
+		return
+	}
+	select {
+	case <-x.after:
+	case <-x.life.over:
+		x.note(func(e *Entry) { e.Fault = silenced })
+		cut()
+	}
+}
+
+// forward gives the request to the API server and returns its answer; without one it cuts.
+func (x *exchange) forward() *answer {
+	ctx := x.r.Context()
+	if x.entry.writes() {
+		// A write that is on its way arrives, even if the operator dies: what became of it must be known.
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(x.p.closing, settle)
+		defer cancel()
+	}
+	if !x.p.begin(x.life) {
+		x.note(func(e *Entry) { e.Fault = silenced })
+		cut()
+	}
+	a, err := x.ask(ctx)
+	x.life.writes.Done()
+	x.note(func(e *Entry) {
+		e.Ended = time.Now()
+		e.Forwarded = !undialled(err)
+		if err != nil {
+			return
+		}
+		e.Code, e.Body = a.code, a.body
+		if e.Name == "" && e.Verb == "create" {
+			e.Name = refer(a.body).Metadata.Name
+		}
+	})
+	if err != nil {
+		cut()
+	}
+	return a
+}
+
+// ask sends the request and reads the whole answer.
+func (x *exchange) ask(ctx context.Context) (*answer, error) {
+	response, err := x.send(ctx, x.r.URL.Query(), x.r.Header)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, err
+	}
+	return &answer{code: response.StatusCode, header: response.Header, body: body}, nil
+}
+
+// send sends the request with another query and header.
+func (x *exchange) send(ctx context.Context, query url.Values, header http.Header) (*http.Response, error) {
+	u := *x.p.base
+	u.Path = strings.TrimSuffix(u.Path, "/") + x.r.URL.Path
+	u.RawQuery = query.Encode()
+	r, err := http.NewRequestWithContext(ctx, x.r.Method, u.String(), bytes.NewReader(x.body))
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range header {
+		if !hopByHop(name) {
+			r.Header[name] = values
+		}
+	}
+	return x.p.upstream.RoundTrip(r)
+}
+
+// hopByHop says whether a header is the proxy's own affair: it shows credentials of its own and asks for plain bytes.
+func hopByHop(name string) bool {
+	switch name {
+	case "Authorization", "Accept-Encoding", "Connection", "Content-Length", "Transfer-Encoding", "Te", "Upgrade":
+		return true
+	}
+	return false
+}
+
+// undialled says that there was no connection to the API server.
+func undialled(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
+}
+
+// answer gives the operator what the API server said.
+func (x *exchange) answer(a *answer) {
+	x.head(a.code, a.header)
+	x.w.Write(a.body)
+}
+
+func (x *exchange) head(code int, header http.Header) {
+	for name, values := range header {
+		if !hopByHop(name) {
+			x.w.Header()[name] = values
+		}
+	}
+	x.w.WriteHeader(code)
+}

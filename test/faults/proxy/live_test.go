@@ -1,0 +1,279 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
+)
+
+// TestLive: informers of client-go live through every verb, on a real control plane.
+func TestLive(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a control plane")
+	}
+	l := startLive(t)
+	for name, test := range map[string]func(*testing.T, *live){
+		"hold": liveHold, "cut": liveCut, "gone": liveGone, "skip": liveSkip, "as of": liveAsOf(false), "as of, without WatchList": liveAsOf(true),
+		"no WatchList": liveNoWatchList, "drip": liveDrip, "protobuf": liveProtobuf, "metadata": liveMetadata, "audit": liveAudit,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, l) })
+	}
+}
+
+func liveHold(t *testing.T, l *live) {
+	p, config := l.proxied(t)
+	o := observe(t, p, config, "held")
+	p.Streams().Hold("configmaps")
+	l.store(t, "held", "1")
+	l.store(t, "held", "2")
+	awaitParked(t, p, 2)
+	if o.seen() != "" {
+		t.Errorf("saw %s", o.seen())
+	}
+	p.Streams().Release("configmaps")
+	o.awaits(t, "add 1, update 2")
+}
+
+func liveCut(t *testing.T, l *live) {
+	p, config := l.proxied(t)
+	o := observe(t, p, config, "cut")
+	l.store(t, "cut", "1")
+	o.awaits(t, "add 1")
+	p.Streams().Cut("configmaps")
+	l.store(t, "cut", "2")
+	l.store(t, "cut", "3")
+	o.awaits(t, "add 1, update 2, update 3")
+	if last := lastList(p); last.Verb != "watch" || last.Query.Get("resourceVersion") == "" || isTrue(last.Query.Get("sendInitialEvents")) {
+		t.Errorf("it went on with %s %v", last.Verb, last.Query)
+	}
+}
+
+func lastList(p *Proxy) Entry {
+	all := p.Lists()
+	return all[len(all)-1]
+}
+
+// relisted says whether some list, or watch with initial events, came after the first n.
+func relisted(p *Proxy, n int) bool {
+	return slices.ContainsFunc(p.Lists()[n:], func(e Entry) bool { return e.Verb == "list" || isTrue(e.Query.Get("sendInitialEvents")) })
+}
+
+func liveGone(t *testing.T, l *live) {
+	p, config := l.proxied(t)
+	l.store(t, "gone", "1")
+	o := observe(t, p, config, "gone")
+	o.awaits(t, "add 1")
+	n := len(p.Lists())
+	p.Streams().Hold("configmaps")
+	l.store(t, "gone", "2")
+	l.store(t, "gone", "3")
+	awaitParked(t, p, 2)
+	p.Streams().Gone("configmaps")
+	p.Streams().Release("configmaps")
+	o.awaits(t, "add 1, update 3")
+	if !relisted(p, n) {
+		t.Errorf("it did not list again: %v", p.Lists()[n:])
+	}
+}
+
+func liveSkip(t *testing.T, l *live) {
+	p, config := l.proxied(t)
+	l.store(t, "skipped-0", "1")
+	o := observe(t, p, config, "skipped-0")
+	n := len(p.Lists())
+	p.Streams().Skip("configmaps", "skipped", 2, 3)
+	for _, value := range []string{"2", "3", "4", "5"} {
+		l.store(t, "skipped-0", value)
+	}
+	o.awaits(t, "add 1, update 2, update 5")
+	if !p.Streams().Skipped() || !relisted(p, n) {
+		t.Errorf("skipped: %t, lists: %v", p.Streams().Skipped(), p.Lists()[n:])
+	}
+	l.store(t, "skipped-0", "6")
+	o.awaits(t, "add 1, update 2, update 5, update 6")
+}
+
+func liveAsOf(refuse bool) func(*testing.T, *live) {
+	return func(t *testing.T, l *live) {
+		name := fmt.Sprintf("past-%t", refuse)
+		l.store(t, name, "1")
+		version := l.store(t, name, "2")
+		l.store(t, name, "3")
+		if err := l.admin.CoreV1().ConfigMaps(ns).Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		l.store(t, name, "4")
+		p, config := l.proxied(t)
+		p.Streams().RefuseWatchList(refuse)
+		p.Streams().AsOf(version)
+		o := observe(t, p, config, name)
+		o.awaits(t, "add 2")
+		awaitParked(t, p, 3)
+		object, err := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps(ns).Get(context.Background(), name, metav1.GetOptions{})
+		if err != nil || object.Data["value"] != "4" {
+			t.Errorf("a GET is not live: %v, %v", object, err)
+		}
+		if o.seen() != "add 2" {
+			t.Errorf("saw %s", o.seen())
+		}
+		p.Streams().Present()
+		o.awaits(t, "add 2, update 3, delete 3, add 4")
+		initial := slices.ContainsFunc(p.Lists(), func(e Entry) bool { return isTrue(e.Query.Get("sendInitialEvents")) && e.Code == 200 })
+		if initial == refuse {
+			t.Errorf("a WatchList was answered: %t", initial)
+		}
+	}
+}
+
+func liveNoWatchList(t *testing.T, l *live) {
+	p, config := l.proxied(t)
+	p.Streams().RefuseWatchList(true)
+	p.Streams().DropBookmarks(true)
+	l.store(t, "listed", "1")
+	o := observe(t, p, config, "listed")
+	l.store(t, "listed", "2")
+	o.awaits(t, "add 1, update 2")
+	var verbs []string
+	for _, e := range p.Lists() {
+		verbs = append(verbs, fmt.Sprintf("%s %d", e.Verb, e.Code))
+	}
+	if want := []string{"watch 400", "list 200", "watch 200"}; !cmp.Equal(want, verbs) {
+		t.Errorf("it asked %v", verbs)
+	}
+}
+
+func liveDrip(t *testing.T, l *live) {
+	p, config := l.proxied(t)
+	o := observe(t, p, config, "dripped")
+	p.Streams().Drip("configmaps", 1000)
+	began := time.Now()
+	l.store(t, "dripped", strings.Repeat("x", 400))
+	o.awaits(t, "add "+strings.Repeat("x", 400))
+	if took := time.Since(began); took < 400*time.Millisecond {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// liveProtobuf: a client that prefers protobuf gets JSON, and its writes are understood.
+func liveProtobuf(t *testing.T, l *live) {
+	p, config := l.proxied(t)
+	track := p.Follow("proto")
+	config.ContentType = "application/vnd.kubernetes.protobuf"
+	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	o := observe(t, p, config, "proto-0")
+	client := kubernetes.NewForConfigOrDie(config)
+	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "proto-0"}, Data: map[string]string{"value": "1"}}
+	if _, err := client.CoreV1().ConfigMaps(ns).Create(context.Background(), object, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	o.awaits(t, "add 1")
+	uid := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions("another")}
+	if err := client.CoreV1().ConfigMaps(ns).Delete(context.Background(), "proto-0", uid); err == nil {
+		t.Error("another was deleted")
+	}
+	entries := track.Journal()
+	if len(entries) != 2 || entries[0].Code != 201 || entries[1].Code != 409 || !strings.Contains(string(entries[1].Request.Body), `"uid":"another"`) || !json.Valid(entries[0].Request.Body) {
+		t.Errorf("journal %+v", entries)
+	}
+}
+
+// liveMetadata: an informer of metadata only is shown the past as well.
+func liveMetadata(t *testing.T, l *live) {
+	version := l.store(t, "meta", "1")
+	l.store(t, "meta", "2")
+	p, config := l.proxied(t)
+	p.Streams().AsOf(version)
+	client, err := metadata.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &observer{name: "meta"}
+	factory := metadatainformer.NewFilteredSharedInformerFactory(client, 0, ns, nil)
+	informer := factory.ForResource(corev1.SchemeGroupVersion.WithResource("configmaps")).Informer()
+	if _, err := informer.AddEventHandler(o.handler()); err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	t.Cleanup(func() { close(stop); factory.Shutdown() })
+	factory.Start(stop)
+	o.awaits(t, "add")
+	awaitParked(t, p, 1)
+	p.Streams().Present()
+	o.awaits(t, "add, update")
+}
+
+// liveAudit: what the journal says of writes is what the API server's audit log says of the same user.
+func liveAudit(t *testing.T, l *live) {
+	p, config := l.proxied(t)
+	track := p.Follow("audited")
+	maps := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps(ns)
+	acts := []Act{nil, Drop{}, Reset{}, Refuse{Code: 500}, Delay{For: 20 * time.Millisecond}, After{Do: func() {}}, Before{Do: func() {}}, Along{Do: func() {}}}
+	ctx := context.Background()
+	for i := range 40 {
+		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("audited-%d", i%10)}, Data: map[string]string{"value": fmt.Sprint(i)}}
+		track.Lift()
+		if act := acts[i%len(acts)]; act != nil {
+			track.Inject(Fault{Act: act})
+		}
+		switch i / 10 {
+		case 0, 1: // the second ten find some that exist
+			_, _ = maps.Create(ctx, object, metav1.CreateOptions{})
+		case 2:
+			_, _ = maps.Update(ctx, object, metav1.UpdateOptions{})
+		default:
+			_ = maps.Delete(ctx, object.Name, metav1.DeleteOptions{})
+		}
+	}
+	var want []string
+	for _, e := range track.Journal() {
+		if e.Forwarded {
+			want = append(want, fmt.Sprintf("%s %s %d", e.Verb, e.Namespace, e.Code))
+		}
+	}
+	if len(want) != 25 || track.Writes() != 40 {
+		t.Errorf("%d of %d writes were forwarded, not 25 of 40", len(want), track.Writes())
+	}
+	var got []string
+	await(t, "the audit log", func() bool { got = l.audited(t, "/configmaps"); return len(got) >= len(want) })
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the journal (-) is not the audit log (+):\n%s", diff)
+	}
+}
+
+// audited reads the writes of the user about objects called audited.
+func (l *live) audited(t *testing.T, path string) []string {
+	t.Helper()
+	text, err := os.ReadFile(l.cluster.AuditLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for line := range bytes.Lines(text) {
+		var a struct {
+			Verb, RequestURI string
+			User             struct{ Username string }
+			ObjectRef        struct{ Namespace, Name string }
+			ResponseStatus   struct{ Code int }
+		}
+		if json.Unmarshal(line, &a) != nil || a.User.Username != user || !strings.Contains(a.RequestURI, path) {
+			continue
+		}
+		if slices.Contains([]string{"create", "update", "delete"}, a.Verb) && concerns("audited", a.ObjectRef.Name) {
+			found = append(found, fmt.Sprintf("%s %s %d", a.Verb, a.ObjectRef.Namespace, a.ResponseStatus.Code))
+		}
+	}
+	return found
+}

@@ -1,0 +1,231 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+)
+
+// Proxy stands between one operator and its API server.
+type Proxy struct {
+	base      *url.URL
+	transport *http.Transport
+	upstream  http.RoundTripper // the transport, with the credentials of the operator's user
+	authority []byte            // PEM
+
+	listener *connections
+	server   *http.Server
+	served   chan struct{} // closed when the server serves no more
+	closing  context.Context
+	close    context.CancelFunc
+
+	streams *Streams
+	lists   *Track
+
+	mu     sync.Mutex
+	life   *life
+	tracks map[string]*Track
+	busy   sync.WaitGroup // handlers
+}
+
+// life is the time from a Resume to a Silence: that of one operator process.
+type life struct {
+	over chan struct{}
+	// writes are those that are with the API server. They end, whatever becomes of the operator.
+	writes sync.WaitGroup
+}
+
+// settle bounds how long a write may take that was forwarded.
+const settle = 30 * time.Second
+
+// Start listens on the loopback address and forwards to the API server of the configuration, with its credentials.
+func Start(upstream *rest.Config) (*Proxy, error) {
+	p := &Proxy{
+		served: make(chan struct{}), streams: newStreams(), lists: newTrack(""), tracks: map[string]*Track{},
+		life: &life{over: make(chan struct{})},
+	}
+	if err := p.dial(upstream); err != nil {
+		return nil, err
+	}
+	certificate, authority, err := selfSigned()
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen for the operator: %w", err)
+	}
+	p.authority = authority
+	p.listener = &connections{Listener: listener, open: map[*connection]bool{}}
+	p.closing, p.close = context.WithCancel(context.Background())
+	p.server = &http.Server{
+		Handler:   http.HandlerFunc(p.serve),
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}},
+		HTTP2:     &http.HTTP2Config{MaxConcurrentStreams: 2000},
+		ErrorLog:  log.New(io.Discard, "", 0), // of connections that were cut
+	}
+	go func() {
+		defer close(p.served)
+		// It ends by Close, and only so.
+		p.server.ServeTLS(p.listener, "", "")
+	}()
+	return p, nil
+}
+
+// dial prepares the way to the API server. It is HTTP/2 and not compressed, and shared with nobody, so that Close can
+// end it.
+func (p *Proxy) dial(config *rest.Config) error {
+	base, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return fmt.Errorf("read the API server's address: %w", err)
+	}
+	settings, err := rest.TLSConfigFor(config)
+	if err != nil {
+		return fmt.Errorf("read the operator's certificate: %w", err)
+	}
+	p.base = base
+	p.transport = &http.Transport{TLSClientConfig: settings, ForceAttemptHTTP2: true, DisableCompression: true, MaxIdleConnsPerHost: 100}
+	if p.upstream, err = rest.HTTPWrappersForConfig(config, p.transport); err != nil {
+		return fmt.Errorf("read the operator's credentials: %w", err)
+	}
+	return nil
+}
+
+// address is where the operator finds the proxy.
+func (p *Proxy) address() string { return "https://" + p.listener.Addr().String() }
+
+// Config is what WriteKubeconfig writes, for clients in this process.
+func (p *Proxy) Config() *rest.Config {
+	return &rest.Config{Host: p.address(), BearerToken: token, TLSClientConfig: rest.TLSClientConfig{CAData: p.authority}}
+}
+
+// token is what the operator shows to the proxy, which does not look at it.
+const token = "none"
+
+// WriteKubeconfig writes a file with which an operator talks to the proxy.
+func (p *Proxy) WriteKubeconfig(path string) error {
+	const name = "proxy"
+	c := api.NewConfig()
+	c.Clusters[name] = &api.Cluster{Server: p.address(), CertificateAuthorityData: p.authority}
+	c.AuthInfos[name] = &api.AuthInfo{Token: token}
+	c.Contexts[name] = &api.Context{Cluster: name, AuthInfo: name}
+	c.CurrentContext = name
+	if err := clientcmd.WriteToFile(*c, path); err != nil {
+		return fmt.Errorf("write the proxy's kubeconfig: %w", err)
+	}
+	return nil
+}
+
+// Follow begins a track of the subject, or returns the one that there is.
+func (p *Proxy) Follow(subject string) *Track {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if t := p.tracks[subject]; t != nil {
+		return t
+	}
+	t := newTrack(subject)
+	p.tracks[subject] = t
+	return t
+}
+
+// trackOf finds the track with the longest subject that one of the names concerns.
+func (p *Proxy) trackOf(names []string) *Track {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var found *Track
+	for subject, t := range p.tracks {
+		for _, name := range names {
+			if concerns(subject, name) && (found == nil || len(subject) > len(found.subject)) {
+				found = t
+			}
+		}
+	}
+	return found
+}
+
+// Lists returns every LIST and WATCH, with the query that the operator sent. Bodies are not kept.
+func (p *Proxy) Lists() []Entry { return p.lists.Journal() }
+
+// Streams is what can happen to lists and watches.
+func (p *Proxy) Streams() *Streams { return p.streams }
+
+// Silence is the operator's death: every connection is cut, nothing is forwarded that is not yet forwarded, and when
+// it returns the writes that were forwarded have been answered. A Do may call it.
+func (p *Proxy) Silence() {
+	p.mu.Lock()
+	l := p.life
+	if !l.dead() {
+		close(l.over)
+	}
+	p.mu.Unlock()
+	p.listener.silence(true)
+	l.writes.Wait() // each is bounded by settle
+}
+
+// Resume lets a new operator process come.
+func (p *Proxy) Resume() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.life.dead() {
+		return
+	}
+	p.life = &life{over: make(chan struct{})}
+	p.listener.silence(false)
+}
+
+func (l *life) dead() bool {
+	select {
+	case <-l.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// begin says that a write of this life is forwarded, unless the life is over.
+func (p *Proxy) begin(l *life) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l.dead() {
+		return false
+	}
+	l.writes.Add(1)
+	return true
+}
+
+// Close ends everything that Start began.
+func (p *Proxy) Close() error {
+	p.Silence()
+	p.close()
+	err := p.server.Close()
+	<-p.served
+	p.busy.Wait()
+	p.transport.CloseIdleConnections()
+	if err != nil && !errors.Is(err, net.ErrClosed) {
+		return fmt.Errorf("close the proxy: %w", err)
+	}
+	return nil
+}
+
+// admit lets a handler work, for the life that is on.
+func (p *Proxy) admit() *life {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.life.dead() {
+		return nil
+	}
+	p.busy.Add(1)
+	return p.life
+}

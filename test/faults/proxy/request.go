@@ -1,0 +1,170 @@
+package proxy
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// parse reads what a request asks for, as the API server reads it; false if it is about no resource (discovery,
+// health, metrics).
+func parse(r *http.Request, body []byte) (Request, bool) {
+	q := Request{Query: r.URL.Query()}
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	switch {
+	case len(parts) > 2 && parts[0] == "api":
+		q.Version, parts = parts[1], parts[2:]
+	case len(parts) > 3 && parts[0] == "apis":
+		q.Group, q.Version, parts = parts[1], parts[2], parts[3:]
+	default:
+		return Request{}, false
+	}
+	watched := parts[0] == "watch" && len(parts) > 1 // an old way to say watch=true
+	if watched {
+		parts = parts[1:]
+	}
+	if parts[0] == "namespaces" && len(parts) > 2 && !slices.Contains([]string{"status", "finalize"}, parts[2]) {
+		q.Namespace, parts = parts[1], parts[2:]
+	}
+	parts = append(parts, "", "")
+	q.Resource, q.Name, q.Subresource = parts[0], parts[1], parts[2]
+	q.Verb = verb(r.Method, q.Name, watched || isTrue(q.Query.Get("watch")))
+	q.Body = asJSON(r.Header.Get("Content-Type"), body)
+	return q, true
+}
+
+func isTrue(value string) bool { return value == "true" || value == "1" }
+
+func verb(method, name string, watched bool) string {
+	switch method {
+	case http.MethodPost:
+		return "create"
+	case http.MethodPut:
+		return "update"
+	case http.MethodPatch:
+		return "patch"
+	case http.MethodDelete:
+		if name == "" {
+			return "deletecollection"
+		}
+		return "delete"
+	}
+	switch {
+	case watched:
+		return "watch"
+	case name == "":
+		return "list"
+	}
+	return "get"
+}
+
+func (q *Request) writes() bool {
+	return slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, q.Verb)
+}
+
+// asJSON turns a protobuf body into JSON, so that journals are of one language. What it cannot read it leaves.
+func asJSON(contentType string, body []byte) []byte {
+	if !strings.Contains(contentType, "protobuf") || len(body) == 0 {
+		return body
+	}
+	object, kind, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+	if err != nil {
+		return body
+	}
+	object.GetObjectKind().SetGroupVersionKind(*kind)
+	text, err := json.Marshal(object)
+	if err != nil {
+		return body
+	}
+	return text
+}
+
+// reference is what a body says about names.
+type reference struct {
+	Metadata struct {
+		Name            string            `json:"name"`
+		GenerateName    string            `json:"generateName"`
+		ResourceVersion string            `json:"resourceVersion"`
+		Annotations     map[string]string `json:"annotations"`
+	} `json:"metadata"`
+	InvolvedObject struct {
+		Name string `json:"name"`
+	} `json:"involvedObject"`
+	Regarding struct {
+		Name string `json:"name"`
+	} `json:"regarding"`
+}
+
+// about is the name of the object that an event object is about, or "".
+func (r *reference) about() string {
+	if r.InvolvedObject.Name != "" {
+		return r.InvolvedObject.Name
+	}
+	return r.Regarding.Name
+}
+
+// refer reads a body. The types that a body gives to other fields than these do not matter, and a body of a wrong
+// shape has no names: it is the API server that judges it.
+func refer(body []byte) reference {
+	var r reference
+	if err := json.Unmarshal(body, &r); err == nil {
+		return r
+	}
+	var u unstructured.Unstructured
+	if json.Unmarshal(body, &u.Object) != nil {
+		return reference{}
+	}
+	r = reference{}
+	r.Metadata.Name, _, _ = unstructured.NestedString(u.Object, "metadata", "name")
+	r.Metadata.GenerateName, _, _ = unstructured.NestedString(u.Object, "metadata", "generateName")
+	r.InvolvedObject.Name, _, _ = unstructured.NestedString(u.Object, "involvedObject", "name")
+	r.Regarding.Name, _, _ = unstructured.NestedString(u.Object, "regarding", "name")
+	return r
+}
+
+// identify completes a request with the name in its body and returns the names by which it may concern a subject.
+func (q *Request) identify() []string {
+	var body reference
+	if bytes.HasPrefix(bytes.TrimSpace(q.Body), []byte("{")) && q.Verb != "delete" && q.Verb != "deletecollection" {
+		body = refer(q.Body)
+	}
+	if q.Verb == "deletecollection" {
+		return selected(q.Query.Get("labelSelector") + "," + q.Query.Get("fieldSelector"))
+	}
+	if q.Name == "" {
+		q.Name = body.Metadata.Name
+	}
+	if q.Resource == "events" {
+		return []string{q.aboutEvent(body)}
+	}
+	if q.Name == "" {
+		return []string{body.Metadata.GenerateName}
+	}
+	return []string{q.Name}
+}
+
+// aboutEvent: a patch of an event need not say what the event is about, but its name is that object's, a dot and digits.
+func (q *Request) aboutEvent(body reference) string {
+	if name := body.about(); name != "" {
+		return name
+	}
+	if i := strings.LastIndexByte(q.Name, '.'); i >= 0 {
+		return q.Name[:i]
+	}
+	return q.Name
+}
+
+// selected are the words of a selector; keys among them do no harm.
+func selected(selector string) []string {
+	return strings.FieldsFunc(selector, func(r rune) bool { return strings.ContainsRune(",=!() ", r) })
+}
+
+// concerns says whether a name is the subject's or one that is derived from it.
+func concerns(subject, name string) bool {
+	return name == subject || strings.HasPrefix(name, subject+"-")
+}

@@ -1,0 +1,127 @@
+package proxy
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	groupversion "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// TestParse: what a request asks for, and by which names it concerns a subject.
+func TestParse(t *testing.T) {
+	for request, want := range map[string]string{
+		"GET /api/v1/namespaces/ns/pods":                                                                                    "list /v1 pods ns / []",
+		"GET /api/v1/pods?watch=1":                                                                                          "watch /v1 pods  / []",
+		"GET /api/v1/watch/pods":                                                                                            "watch /v1 pods  / []",
+		"GET /api/v1/namespaces/ns/pods/job-0":                                                                              "get /v1 pods ns job-0/ [job-0]",
+		"POST /api/v1/namespaces/ns/pods {\"metadata\":{\"name\":\"job-0\"}}":                                               "create /v1 pods ns job-0/ [job-0]",
+		"POST /api/v1/namespaces/ns/pods {\"metadata\":{\"generateName\":\"job-\"}}":                                        "create /v1 pods ns / [job-]",
+		"POST /api/v1/namespaces/ns/pods/job-0/eviction {}":                                                                 "create /v1 pods ns job-0/eviction [job-0]",
+		"PUT /apis/kubeflow.org/v1/namespaces/ns/tfjobs/job/status {\"metadata\":{\"name\":\"job\"}}":                       "update kubeflow.org/v1 tfjobs ns job/status [job]",
+		"PATCH /apis/kubeflow.org/v1/namespaces/ns/tfjobs/job {\"metadata\":7}":                                             "patch kubeflow.org/v1 tfjobs ns job/ [job]",
+		"DELETE /api/v1/namespaces/ns/pods/job-0 {\"preconditions\":{\"uid\":\"u\"}}":                                       "delete /v1 pods ns job-0/ [job-0]",
+		"DELETE /api/v1/namespaces/ns/pods?labelSelector=a/name%3Djob,b%21%3Dc":                                             "deletecollection /v1 pods ns / [a/name job b c]",
+		"GET /api/v1/namespaces/job":                                                                                        "get /v1 namespaces  job/ [job]",
+		"PUT /api/v1/namespaces/job/finalize {}":                                                                            "update /v1 namespaces  job/finalize [job]",
+		"POST /api/v1/namespaces/ns/events {\"metadata\":{\"name\":\"e\"},\"involvedObject\":{\"name\":\"job\"}}":           "create /v1 events ns e/ [job]",
+		"POST /apis/events.k8s.io/v1/namespaces/ns/events {\"metadata\":{\"name\":\"e\"},\"regarding\":{\"name\":\"job\"}}": "create events.k8s.io/v1 events ns e/ [job]",
+		"PATCH /api/v1/namespaces/ns/events/job-worker-0.18b1 {\"count\":2}":                                                "patch /v1 events ns job-worker-0.18b1/ [job-worker-0]",
+		"POST /api/v1/namespaces/ns/pods {\"metadata\":{\"name\":\"job-0\",\"annotations\":{\"a\":1}}}":                     "create /v1 pods ns job-0/ [job-0]",
+		"POST /api/v1/namespaces/ns/pods not JSON":                                                                          "create /v1 pods ns / []",
+		"GET /version":      "none",
+		"GET /api/v1":       "none",
+		"GET /apis/apps/v1": "none",
+	} {
+		parts := strings.SplitN(request, " ", 3)
+		body := ""
+		if len(parts) > 2 {
+			body = parts[2]
+		}
+		got := "none"
+		if q, ok := parse(httptest.NewRequest(parts[0], parts[1], nil), []byte(body)); ok {
+			var names []string
+			if q.Verb != "list" && q.Verb != "watch" {
+				names = q.identify()
+			}
+			got = q.Verb + " " + q.Group + "/" + q.Version + " " + q.Resource + " " + q.Namespace + " " + q.Name + "/" + q.Subresource + " [" + strings.Join(names, " ") + "]"
+		}
+		if got != want {
+			t.Errorf("%s\n is %s\nnot %s", request, got, want)
+		}
+	}
+}
+
+// TestProtobufBody: names are found in a body that is not JSON, and journals are JSON.
+func TestProtobufBody(t *testing.T) {
+	uid := metav1.NewUIDPreconditions("u")
+	for name, c := range map[string]struct {
+		object runtime.Object
+		kind   string
+		method string
+		path   string
+		want   string // in the journal's body
+		about  string
+	}{
+		"pod":    {&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "job-0"}}, "v1 Pod", "POST", pods, `"name":"job-0"`, "job-0"},
+		"event":  {&corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: "e"}, InvolvedObject: corev1.ObjectReference{Name: "job"}}, "v1 Event", "POST", "/api/v1/namespaces/ns/events", `"involvedObject":{"name":"job"}`, "job"},
+		"new":    {&eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Name: "e"}, Regarding: corev1.ObjectReference{Name: "job"}}, "events.k8s.io/v1 Event", "POST", "/apis/events.k8s.io/v1/namespaces/ns/events", `"regarding":{"name":"job"}`, "job"},
+		"delete": {&metav1.DeleteOptions{Preconditions: uid}, "v1 DeleteOptions", "DELETE", pods + "/job-0", `"preconditions":{"uid":"u"}`, "job-0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			group, kind, _ := strings.Cut(c.kind, " ")
+			c.object.GetObjectKind().SetGroupVersionKind(groupversion.FromAPIVersionAndKind(group, kind))
+			body, err := runtime.Encode(protobuf.NewSerializer(scheme.Scheme, scheme.Scheme), c.object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := httptest.NewRequest(c.method, c.path, nil)
+			r.Header.Set("Content-Type", "application/vnd.kubernetes.protobuf")
+			q, _ := parse(r, body)
+			if names := q.identify(); !cmp.Equal([]string{c.about}, names) {
+				t.Errorf("it concerns %q", names)
+			}
+			if !strings.Contains(string(q.Body), c.want) {
+				t.Errorf("journal: %s", q.Body)
+			}
+		})
+	}
+}
+
+// TestSubjects: the longest subject has the request.
+func TestSubjects(t *testing.T) {
+	p := &Proxy{tracks: map[string]*Track{}}
+	p.Follow("job")
+	p.Follow("job-a")
+	for name, want := range map[string]string{"job": "job", "job-worker-0": "job", "job-a": "job-a", "job-a-0": "job-a", "jobs": "", "": "", "job-ab": "job"} {
+		got := ""
+		if found := p.trackOf([]string{name}); found != nil {
+			got = found.subject
+		}
+		if got != want {
+			t.Errorf("%q concerns %q, not %q", name, got, want)
+		}
+	}
+}
+
+// TestReadable: what an operator that prefers protobuf is said to accept.
+func TestReadable(t *testing.T) {
+	for accept, want := range map[string]string{
+		"":                                    "application/json",
+		"application/vnd.kubernetes.protobuf": "application/json",
+		"application/vnd.kubernetes.protobuf,application/json":                                                   "application/json",
+		"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json":                         "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
+		"application/vnd.kubernetes.protobuf;as=PartialObjectMetadata,application/json;as=PartialObjectMetadata": "application/json;as=PartialObjectMetadata",
+	} {
+		if got := readable(accept); got != want {
+			t.Errorf("%q becomes %q, not %q", accept, got, want)
+		}
+	}
+}

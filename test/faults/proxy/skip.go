@@ -1,0 +1,68 @@
+package proxy
+
+import "time"
+
+// skip is a window of events that one watch does not tell. It is guarded by Streams.
+type skip struct {
+	resource, subject string
+	from, to          int
+
+	seen    map[*stream]int // events about the subject
+	by      *stream         // the watch in which it happens, or nil
+	last    time.Time       // when an event was swallowed
+	news    time.Time       // when one about the subject was
+	reached time.Time       // when the to-th was
+	over    bool
+}
+
+// The silence that ends a skip, and the longest that it goes on after its last event.
+const (
+	quiet   = 300 * time.Millisecond
+	longest = 2 * time.Second
+)
+
+// swallows says whether the stream does not tell this event.
+func (k *skip) swallows(st *stream, f *frame, now time.Time) bool {
+	if k == nil || k.over || k.resource != st.resource || st.initial || k.by != nil && k.by != st {
+		return false
+	}
+	if f.kind == bookmark {
+		return k.by == st // it would say that all was told
+	}
+	if f.kind == failure {
+		return false
+	}
+	ours := concerns(k.subject, f.about())
+	if ours {
+		k.seen[st]++
+	}
+	if k.by == nil {
+		if !ours || k.seen[st] < k.from {
+			return false
+		}
+		k.by = st
+	}
+	k.last = now
+	if ours {
+		k.news = now
+		if k.seen[st] >= k.to && k.reached.IsZero() {
+			k.reached = now
+		}
+	}
+	return true
+}
+
+// ends says when the skip of this stream is over, if no event comes before; false if there is none.
+func (k *skip) ends(st *stream) (time.Time, bool) {
+	switch {
+	case k == nil || k.over || k.by != st:
+		return time.Time{}, false
+	case k.reached.IsZero():
+		return k.news.Add(longest), true
+	}
+	end := k.last.Add(quiet)
+	if limit := k.reached.Add(longest); limit.Before(end) {
+		end = limit
+	}
+	return end, true
+}

@@ -1,0 +1,185 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+)
+
+// list answers a LIST, perhaps as of the past.
+func (x *exchange) list() {
+	past, _ := x.p.streams.terms()
+	query := x.r.URL.Query()
+	if past != "" {
+		asOf(query, past)
+		x.note(func(e *Entry) { e.Fault = "as of " + past })
+	}
+	response := x.reach(x.r.Context(), query, x.r.Header)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		cut()
+	}
+	if x.p.streams.drip(x.entry.Resource) > 0 {
+		response.Header.Del("Content-Length")
+	}
+	x.head(response.StatusCode, response.Header)
+	x.write(body)
+}
+
+// asOf makes of the query of a LIST one of the past. The later chunks of a list are of the version of the first.
+func asOf(query url.Values, past string) {
+	if query.Get("continue") != "" {
+		return
+	}
+	query.Del("limit")
+	query.Set("resourceVersion", past)
+	query.Set("resourceVersionMatch", "Exact")
+}
+
+// reach sends a list or watch and notes the code of the answer; without one it cuts.
+func (x *exchange) reach(ctx context.Context, query url.Values, header http.Header) *http.Response {
+	if x.life.dead() {
+		x.note(func(e *Entry) { e.Fault = silenced })
+		cut()
+	}
+	response, err := x.send(ctx, query, header)
+	x.note(func(e *Entry) {
+		e.Forwarded = !undialled(err)
+		if err == nil {
+			e.Code = response.StatusCode
+		}
+	})
+	if err != nil {
+		cut()
+	}
+	return response
+}
+
+// watch serves a WATCH until one of the three parties ends it.
+func (x *exchange) watch() {
+	past, noWatchList := x.p.streams.terms()
+	query := x.r.URL.Query()
+	initial := isTrue(query.Get("sendInitialEvents"))
+	if initial && noWatchList {
+		x.note(func(e *Entry) { e.Fault, e.Code = "no watch-list", http.StatusBadRequest })
+		send(x.w, status(http.StatusBadRequest, "injected: sendInitialEvents is not served"))
+		return
+	}
+	ctx, cancel := context.WithCancel(x.r.Context())
+	defer cancel()
+	st := &stream{resource: x.entry.Resource, poked: make(chan struct{}, 1), severed: make(chan struct{}), initial: initial, past: number(past)}
+	if past != "" {
+		x.note(func(e *Entry) { e.Fault = "as of " + past })
+		if start := query.Get("resourceVersion"); initial || start == "" || start == "0" {
+			if st.queue = x.beginning(ctx, query, past, initial); st.queue == nil {
+				return
+			}
+		}
+	}
+	response := x.reach(ctx, query, x.r.Header)
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		x.head(response.StatusCode, response.Header)
+		io.Copy(x.w, response.Body)
+		return
+	}
+	response.Header.Del("Content-Length")
+	x.head(response.StatusCode, response.Header)
+	x.flush()
+	x.follow(ctx, cancel, st, response.Body)
+}
+
+// follow tells the operator what the API server tells.
+func (x *exchange) follow(ctx context.Context, cancel func(), st *stream, body io.Reader) {
+	s := x.p.streams
+	x.severed = st.severed
+	var reading sync.WaitGroup
+	reading.Go(func() { s.read(st, body) })
+	s.add(st)
+	defer reading.Wait()
+	defer cancel()
+	defer s.remove(st)
+	for {
+		next := s.next(st, time.Now())
+		switch {
+		case next.tell != nil:
+			x.write(next.tell.raw)
+			continue
+		case next.gone:
+			x.write(expired())
+			return
+		case next.end:
+			return
+		case next.cut:
+			x.sever()
+			return
+		}
+		var again <-chan time.Time
+		if next.again > 0 {
+			again = time.After(next.again)
+		}
+		select {
+		case <-st.poked:
+		case <-again:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// sever ends a watch as a connection that breaks: in the middle of an event. Over HTTP/2 the reset of one stream would
+// do that too, but client-go takes it for a failure of the API server and lists again; after a connection that breaks
+// it goes on watching from where it was, and so it does here.
+func (x *exchange) sever() {
+	if x.r.ProtoMajor < 2 {
+		cut()
+	}
+	x.w.Write([]byte(`{"type":`))
+}
+
+// expired is the event with which an API server ends a watch whose place in history it has forgotten.
+func expired() []byte {
+	text, err := json.Marshal(map[string]any{
+		"type": failure, "object": status(http.StatusGone, "injected: too old resource version"),
+	})
+	if err != nil {
+		cut()
+	}
+	return append(text, '\n')
+}
+
+// beginning makes the initial events of a watch of the past, from a list, and turns the query into one for what comes
+// after them. If there is no list it passes on what the API server said of it and returns nil.
+func (x *exchange) beginning(ctx context.Context, query url.Values, past string, ended bool) []*frame {
+	listing := x.r.URL.Query()
+	for _, name := range []string{"watch", "sendInitialEvents", "allowWatchBookmarks", "timeoutSeconds"} {
+		listing.Del(name)
+	}
+	asOf(listing, past)
+	header := x.r.Header.Clone()
+	header.Set("Accept", listForm(header.Get("Accept")))
+	response := x.reach(ctx, listing, header)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		cut()
+	}
+	if response.StatusCode != http.StatusOK {
+		x.head(response.StatusCode, response.Header)
+		x.w.Write(body)
+		return nil
+	}
+	frames, version, err := added(body, ended)
+	if err != nil {
+		cut()
+	}
+	query.Set("resourceVersion", version)
+	query.Del("resourceVersionMatch")
+	query.Del("sendInitialEvents")
+	return frames
+}

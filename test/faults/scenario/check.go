@@ -1,0 +1,180 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stoic/test/faults/history"
+)
+
+func always(history.View) (bool, string) { return true, "" }
+
+// all of the checks; the first that does not hold speaks.
+func all(checks ...Check) Check {
+	return func(v history.View) (bool, string) {
+		for _, check := range checks {
+			if ok, saw := check(v); !ok {
+				return false, saw
+			}
+		}
+		return true, ""
+	}
+}
+
+// either of two checks; the second speaks.
+func either(a, b Check) Check {
+	return func(v history.View) (bool, string) {
+		if ok, _ := a(v); ok {
+			return true, ""
+		}
+		return b(v)
+	}
+}
+
+// run: these pods run, whatever else there is.
+func run(names ...string) Check {
+	return func(v history.View) (bool, string) {
+		for _, name := range names {
+			if pod := v.Pod(v.Name + "-" + name); !runs(pod) {
+				return false, fmt.Sprintf("pod %s does not run; %s", name, describe(v))
+			}
+		}
+		return true, ""
+	}
+}
+
+func runs(pod *unstructured.Unstructured) bool {
+	return history.Phase(pod) == "Running" && pod.GetDeletionTimestamp() == nil
+}
+
+func ended(pod *unstructured.Unstructured) bool {
+	phase := history.Phase(pod)
+	return phase == "Succeeded" || phase == "Failed"
+}
+
+// children: there are these pods, by name and phase ("worker-0 Running"), each with its service, and no others.
+func children(wanted ...string) Check {
+	return func(v history.View) (bool, string) {
+		var pods, services, wantedServices []string
+		for _, u := range v.Pods {
+			text := strings.TrimPrefix(u.GetName(), v.Name+"-") + " " + history.Phase(u)
+			if u.GetDeletionTimestamp() != nil {
+				text += " deleting"
+			}
+			pods = append(pods, text)
+		}
+		for _, u := range v.Services {
+			services = append(services, strings.TrimPrefix(u.GetName(), v.Name+"-"))
+		}
+		for _, w := range wanted {
+			name, _, _ := strings.Cut(w, " ")
+			wantedServices = append(wantedServices, name)
+		}
+		if !slices.Equal(pods, wanted) || !slices.Equal(services, wantedServices) {
+			return false, fmt.Sprintf("want the pods %v; %s", wanted, describe(v))
+		}
+		return true, ""
+	}
+}
+
+// extras: there is an object beside pods and services of each of these kinds, and of no others.
+func extras(kinds ...string) Check {
+	return func(v history.View) (bool, string) {
+		var found []string
+		for _, u := range v.Extras {
+			found = append(found, u.GetKind())
+		}
+		slices.Sort(found)
+		return slices.Equal(found, kinds), fmt.Sprintf("want the objects %v; %s", kinds, describe(v))
+	}
+}
+
+// state: the status speaks of the spec as it is, and its last condition that is True is of that type.
+func state(condition string) Check {
+	return func(v history.View) (bool, string) {
+		return history.State(v.Job).Type == condition && observed(v.Job), fmt.Sprintf("want the state %s; %s", condition, describe(v))
+	}
+}
+
+// was: the status says so, of the spec as it is, whatever else it says.
+func was(condition string) Check {
+	return func(v history.View) (bool, string) {
+		return history.Is(v.Job, condition) && observed(v.Job), fmt.Sprintf("want the condition %s; %s", condition, describe(v))
+	}
+}
+
+// told: there is a warning about the field.
+func told(path string) Check {
+	return func(v history.View) (bool, string) {
+		for _, u := range v.Events {
+			kind, _, _ := unstructured.NestedString(u.Object, "type")
+			about, _, _ := unstructured.NestedString(u.Object, "involvedObject", "fieldPath")
+			if kind == "Warning" && about == path {
+				return true, ""
+			}
+		}
+		return false, fmt.Sprintf("%d events, none about %s; %s", len(v.Events), path, describe(v))
+	}
+}
+
+func observed(job *unstructured.Unstructured) bool {
+	if job == nil {
+		return false
+	}
+	generation, _, _ := unstructured.NestedInt64(job.Object, "status", "observedGeneration")
+	return generation == job.GetGeneration()
+}
+
+// active: the status counts so many replicas of a role.
+func active(role string, want int64) Check {
+	return func(v history.View) (bool, string) {
+		var count int64
+		if v.Job != nil {
+			count, _, _ = unstructured.NestedInt64(v.Job.Object, "status", "replicaStatuses", role, "active")
+		}
+		return count == want, fmt.Sprintf("want %d active, the status says %d; %s", want, count, describe(v))
+	}
+}
+
+// gone: there is no job.
+func gone(v history.View) (bool, string) { return v.Job == nil, describe(v) }
+
+// nothing is there, events left out.
+func nothing(v history.View) (bool, string) { return all(gone, children(), extras())(v) }
+
+// describe what exists, in a line.
+func describe(v history.View) string {
+	var parts []string
+	switch {
+	case v.Job == nil:
+		parts = append(parts, "no job")
+	case v.Job.GetDeletionTimestamp() != nil:
+		parts = append(parts, "the job is being deleted")
+	}
+	for _, c := range history.Conditions(v.Job) {
+		parts = append(parts, c.Type+"="+c.Status+"("+c.Reason+")")
+	}
+	for _, list := range [][]*unstructured.Unstructured{v.Pods, v.Services, v.Extras} {
+		for _, u := range list {
+			text := u.GetKind() + " " + u.GetName() + " " + history.Phase(u)
+			if u.GetDeletionTimestamp() != nil {
+				text += " deleting"
+			}
+			parts = append(parts, strings.TrimSpace(text))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// served: the job that is there has its own service for a replica.
+func served(name string) Check {
+	return func(v history.View) (bool, string) {
+		ok := v.Job != nil && slices.ContainsFunc(v.Services, func(s *unstructured.Unstructured) bool {
+			return s.GetName() == v.Name+"-"+name && history.Owner(s) == v.Job.GetUID()
+		})
+		return ok, "its service; " + describe(v)
+	}
+}

@@ -1,0 +1,158 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/yaml"
+
+	"stoic/test/faults/history"
+)
+
+// Scenario is one life.
+type Scenario struct {
+	Name     string
+	Resource schema.GroupVersionResource
+	// Flags that the operator needs. Operators with other flags must not see the job.
+	Flags []string
+	// CRDs are files, seen from the root of the checkout, that must be installed beside those of the jobs.
+	CRDs []string
+	// Slow: a limit of time is part of the life, so that it takes this long and more.
+	Slow time.Duration
+	// Paths are those of the fields for which the job is rejected at some time of its life.
+	Paths []string
+	// Manifest of a job of that name, in YAML.
+	Manifest func(job string) string
+	Steps    []Step
+	// End: the life has reached its end, and nothing more will change.
+	End Check
+}
+
+// Check says whether what exists is as it shall be, and what is not.
+type Check = func(history.View) (ok bool, saw string)
+
+// Step is something that the user or a kubelet does when the time has come. When must hold also after Do was done.
+type Step struct {
+	Name string
+	When Check
+	Do   func(context.Context, Actor) error
+}
+
+// Actor is who takes the steps: the user, the kubelets and the schedulers, with an administrator's permissions.
+type Actor struct {
+	Client         dynamic.Interface
+	Namespace, Job string
+	Life           *history.Life
+}
+
+// Live creates the object and takes the steps as their time comes, until the life is at its end.
+func (s Scenario) Live(ctx context.Context, a Actor) error {
+	for _, step := range append([]Step{s.begin()}, s.Steps...) {
+		if err := take(ctx, a, step); err != nil {
+			return fmt.Errorf("scenario %s, step %q: %w", s.Name, step.Name, err)
+		}
+	}
+	if err := a.Life.Await(ctx, "its end", s.End); err != nil {
+		return fmt.Errorf("scenario %s: %w", s.Name, err)
+	}
+	return nil
+}
+
+// begin creates the object.
+func (s Scenario) begin() Step {
+	return Step{"create the job", always, func(ctx context.Context, a Actor) error { return a.create(ctx, s) }}
+}
+
+// pauseAfter an error that need not come again.
+const pauseAfter = 100 * time.Millisecond
+
+// take a step. An API server that does not answer, or an object that has changed meanwhile, is no reason to give up.
+func take(ctx context.Context, a Actor, step Step) error {
+	var last error
+	for {
+		if err := a.Life.Await(ctx, "the time of the step", step.When); err != nil {
+			return errors.Join(err, last)
+		}
+		last = step.Do(ctx, a)
+		if last == nil || hopeless(last) {
+			return last
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w; last: %w", context.Cause(ctx), last)
+		case <-time.After(pauseAfter):
+		}
+	}
+}
+
+// hopeless: the request itself is wrong, and so is this package.
+func hopeless(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsMethodNotSupported(err)
+}
+
+func (a Actor) create(ctx context.Context, s Scenario) error {
+	object := map[string]any{}
+	if err := yaml.Unmarshal([]byte(s.Manifest(a.Job)), &object); err != nil {
+		return fmt.Errorf("read the manifest of scenario %s: %w", s.Name, err)
+	}
+	objects := a.Client.Resource(s.Resource).Namespace(a.Namespace)
+	made, err := objects.Create(ctx, &unstructured.Unstructured{Object: object}, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		made, err = objects.Get(ctx, a.Job, metav1.GetOptions{})
+	}
+	if err != nil {
+		return fmt.Errorf("create job %s/%s: %w", a.Namespace, a.Job, err)
+	}
+	return a.Life.Told(ctx, made)
+}
+
+// Bury deletes what is left of a life, and waits until it is gone.
+func (s Scenario) Bury(ctx context.Context, a Actor) error {
+	gone := Step{"nothing is left", always, func(ctx context.Context, a Actor) error {
+		view := a.Life.View()
+		for _, list := range [][]*unstructured.Unstructured{{view.Job}, view.Pods, view.Services, view.Extras} {
+			for _, u := range list {
+				if err := a.remove(ctx, u, metav1.DeletePropagationBackground); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}}
+	if err := take(ctx, a, gone); err != nil {
+		return fmt.Errorf("scenario %s: %w", s.Name, err)
+	}
+	return a.Life.Await(ctx, "nothing to be left", nothing)
+}
+
+// remove one object, if it is still that one.
+func (a Actor) remove(ctx context.Context, u *unstructured.Unstructured, propagation metav1.DeletionPropagation) error {
+	if u == nil || u.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	uid, none := u.GetUID(), int64(0)
+	options := metav1.DeleteOptions{PropagationPolicy: &propagation, Preconditions: &metav1.Preconditions{UID: &uid}}
+	if u.GetKind() == "Pod" {
+		options.GracePeriodSeconds = &none
+	}
+	err := a.of(u).Delete(ctx, u.GetName(), options)
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("delete %s %s/%s: %w", u.GetKind(), a.Namespace, u.GetName(), err)
+	}
+	later := u.DeepCopy()
+	later.SetResourceVersion(strconv.FormatUint(history.Revision(u)+1, 10)) // that of the deletion is not known
+	return a.Life.Told(ctx, later)
+}
+
+// of is where the objects are that are like this one.
+func (a Actor) of(u *unstructured.Unstructured) dynamic.ResourceInterface {
+	return a.Client.Resource(resourceOf(u.GroupVersionKind())).Namespace(a.Namespace)
+}

@@ -1,0 +1,212 @@
+package scenario
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"stoic/test/faults/history"
+)
+
+// edit is the user's: a merge patch of the job.
+func edit(what string, when Check, patch string) Step {
+	done := func(v history.View) (bool, string) {
+		var wanted map[string]any
+		return v.Job != nil && json.Unmarshal([]byte(patch), &wanted) == nil && holds(v.Job.Object, wanted), describe(v)
+	}
+	return Step{what, either(done, when), func(ctx context.Context, a Actor) error {
+		job := a.Life.View().Job
+		if job == nil {
+			return fmt.Errorf("%s: there is no job %s/%s", what, a.Namespace, a.Job)
+		}
+		now, err := a.of(job).Patch(ctx, a.Job, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		if err != nil {
+			return fmt.Errorf("%s: patch job %s/%s: %w", what, a.Namespace, a.Job, err)
+		}
+		return a.Life.Told(ctx, now)
+	}}
+}
+
+// holds says whether a merge patch would change nothing.
+func holds(found, patch any) bool {
+	wanted, isObject := patch.(map[string]any)
+	object, ok := found.(map[string]any)
+	if !isObject || !ok {
+		return jsonOf(found) == jsonOf(patch)
+	}
+	for field, value := range wanted {
+		if !holds(object[field], value) {
+			return false
+		}
+	}
+	return true
+}
+
+func jsonOf(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// drop is the user's: the deletion of the first job of that name.
+func drop(propagation metav1.DeletionPropagation, when Check) Step {
+	dropped := func(v history.View) (bool, string) {
+		return v.Job == nil || v.Job.GetDeletionTimestamp() != nil || v.Incarnations[v.Job.GetUID()] > 1, ""
+	}
+	return Step{"delete the job: " + string(propagation), either(dropped, when), func(ctx context.Context, a Actor) error {
+		view := a.Life.View()
+		if done, _ := dropped(view); done {
+			return nil
+		}
+		return a.remove(ctx, view.Job, propagation)
+	}}
+}
+
+// end is a kubelet's: the n-th pod of that name ends with an exit code when the check holds.
+func end(name string, n int, code int64, when Check) Step {
+	past := func(v history.View) (bool, string) {
+		pod := v.Pod(v.Name + "-" + name)
+		return pod != nil && (v.Incarnations[pod.GetUID()] > n || v.Incarnations[pod.GetUID()] == n && ended(pod)), describe(v)
+	}
+	ready := func(v history.View) (bool, string) {
+		pod := v.Pod(v.Name + "-" + name)
+		if !runs(pod) || v.Incarnations[pod.GetUID()] != n {
+			return false, fmt.Sprintf("pod %s does not run for the time %d; %s", name, n, describe(v))
+		}
+		return when(v)
+	}
+	return Step{fmt.Sprintf("pod %s ends with %d", name, code), either(past, ready), func(ctx context.Context, a Actor) error {
+		view := a.Life.View()
+		if done, _ := past(view); done {
+			return nil
+		}
+		return a.conclude(ctx, view.Pod(view.Name+"-"+name), code)
+	}}
+}
+
+// restart is a kubelet's: the containers of the first pod of that name fail and are restarted in it.
+func restart(name string, when Check) Step {
+	return Step{"pod " + name + " restarts in place", either(restarted(name), when), func(ctx context.Context, a Actor) error {
+		view := a.Life.View()
+		if done, _ := restarted(name)(view); done {
+			return nil
+		}
+		return a.report(ctx, view.Pod(view.Name+"-"+name), "Running", func(container map[string]any) {
+			at := time.Now().UTC().Format(time.RFC3339)
+			container["restartCount"] = int64(1)
+			container["lastState"] = map[string]any{"terminated": map[string]any{"exitCode": int64(1), "reason": "Error", "finishedAt": at}}
+			container["state"] = map[string]any{"running": map[string]any{"startedAt": at}}
+		})
+	}}
+}
+
+// restarted: the containers of a pod were.
+func restarted(name string) Check {
+	return func(v history.View) (bool, string) {
+		if pod := v.Pod(v.Name + "-" + name); pod != nil {
+			list, _, _ := unstructured.NestedSlice(pod.Object, "status", "containerStatuses")
+			for _, c := range list {
+				m, _ := c.(map[string]any)
+				if n, _, _ := unstructured.NestedInt64(m, "restartCount"); n > 0 {
+					return true, ""
+				}
+			}
+		}
+		return false, describe(v)
+	}
+}
+
+// conclude ends a pod.
+func (a Actor) conclude(ctx context.Context, pod *unstructured.Unstructured, code int64) error {
+	phase, reason := "Succeeded", "Completed"
+	if code != 0 {
+		phase, reason = "Failed", "Error"
+	}
+	return a.report(ctx, pod, phase, func(container map[string]any) {
+		at := time.Now().UTC().Format(time.RFC3339)
+		container["ready"], container["started"] = false, false
+		container["state"] = map[string]any{"terminated": map[string]any{"exitCode": code, "reason": reason, "finishedAt": at}}
+	})
+}
+
+// report is a kubelet's: a new status of a pod that has not changed since it was seen.
+func (a Actor) report(ctx context.Context, pod *unstructured.Unstructured, phase string, change func(container map[string]any)) error {
+	if pod == nil {
+		return fmt.Errorf("job %s/%s: the pod is gone", a.Namespace, a.Job)
+	}
+	list, _, _ := unstructured.NestedSlice(pod.Object, "status", "containerStatuses")
+	for _, c := range list {
+		if container, ok := c.(map[string]any); ok {
+			change(container)
+		}
+	}
+	status := map[string]any{"phase": phase, "containerStatuses": list}
+	if phase != "Running" {
+		status["conditions"] = []any{map[string]any{"type": "Ready", "status": "False"}, map[string]any{"type": "ContainersReady", "status": "False"}}
+	}
+	return a.patchStatus(ctx, pod, types.StrategicMergePatchType, status)
+}
+
+// patchStatus of an object, if it has not changed since it was seen.
+func (a Actor) patchStatus(ctx context.Context, u *unstructured.Unstructured, kind types.PatchType, status map[string]any) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": u.GetUID(), "resourceVersion": u.GetResourceVersion()}, "status": status})
+	if err != nil {
+		return fmt.Errorf("write a status: %w", err)
+	}
+	now, err := a.of(u).Patch(ctx, u.GetName(), kind, patch, metav1.PatchOptions{}, "status")
+	if err != nil {
+		return fmt.Errorf("patch the status of %s %s/%s: %w", u.GetKind(), a.Namespace, u.GetName(), err)
+	}
+	return a.Life.Told(ctx, now)
+}
+
+// admit is a gang scheduler's: it lets the pods of the job's group in.
+func admit() Step {
+	there := func(v history.View) (bool, string) { return v.Extra(podGroup) != nil, describe(v) }
+	return Step{"admit the group", there, func(ctx context.Context, a Actor) error {
+		group := a.Life.View().Extra(podGroup)
+		if group == nil {
+			return fmt.Errorf("job %s/%s: its group is gone", a.Namespace, a.Job)
+		}
+		return a.patchStatus(ctx, group, types.MergePatchType, map[string]any{"phase": "Inqueue"})
+	}}
+}
+
+const podGroup, autoscaler = "PodGroup", "HorizontalPodAutoscaler"
+
+// resourceOf a kind: the plural, as all that jobs have to do with form it.
+func resourceOf(k schema.GroupVersionKind) schema.GroupVersionResource {
+	return k.GroupVersion().WithResource(strings.ToLower(k.Kind) + "s")
+}
+
+// Resources lists what a history of these lives must watch.
+func Resources(scenarios []Scenario) []schema.GroupVersionResource {
+	found := map[schema.GroupVersionResource]bool{}
+	for _, plural := range []string{"pods", "services", "events"} {
+		found[schema.GroupVersionResource{Version: "v1", Resource: plural}] = true
+	}
+	for _, s := range scenarios {
+		found[s.Resource] = true
+		if s.Resource == PyTorchJobs() {
+			found[schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}] = true
+		}
+		if len(s.CRDs) > 0 {
+			found[schema.GroupVersionResource{Group: "scheduling.volcano.sh", Version: "v1beta1", Resource: "podgroups"}] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(found), func(a, b schema.GroupVersionResource) int {
+		return strings.Compare(a.String(), b.String())
+	})
+}
