@@ -1,0 +1,128 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"stoic/test/faults/oracle"
+	"stoic/test/faults/plans"
+	"stoic/test/faults/scenario"
+)
+
+func controlPlaneGoals() string {
+	var names []string
+	for _, g := range plans.AllGoals() {
+		names = append(names, string(g))
+	}
+	return strings.Join(names, ",")
+}
+
+func TestParse(t *testing.T) {
+	var out strings.Builder
+	if _, err := parse([]string{"-h"}, &out); !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("help: %v", err)
+	}
+	for _, want := range []string{"Usage:", "-operator", "G1 ", "G9 ", "G18 "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the help does not say %q:\n%s", want, out.String())
+		}
+	}
+	for _, wrong := range [][]string{{"-seed", "x"}, {"more"}, {"-cells"}} {
+		if _, err := parse(wrong, &strings.Builder{}); err == nil {
+			t.Errorf("%v is taken", wrong)
+		}
+	}
+	o, err := parse([]string{"-goals", "g1, G9", "-plan", "G1/fail/crash before write 2"}, &out)
+	if err != nil || !o.wants("G1") || !o.wants("G9") || o.wants("G3") {
+		t.Errorf("goals: %+v, %v", o, err)
+	}
+	if found := asked(o); len(found) != 1 || found[0].Name != "fail" {
+		t.Errorf("scenarios of one plan: %d", len(found))
+	}
+}
+
+// TestTally: a failure is counted, told with its evidence and makes the run fail; a plan whose fault did not strike is no
+// plan that was passed.
+func TestTally(t *testing.T) {
+	sc := scenario.All()[0]
+	tally := &tally{began: time.Now()}
+	plan := func(fault string) plans.Plan { return plans.Plan{Goal: "G1", Scenario: sc, Fault: fault} }
+	tally.add("G1", 10, []plans.Result{
+		{Plan: plan("good"), Settled: time.Second},
+		{Plan: plan("missed"), Missed: true},
+		{Plan: plan("bad"), Violations: []oracle.Violation{{Oracle: "O1", Text: "one pod\ntoo many"}}, Evidence: "failure-001.txt"},
+	}, time.Minute)
+	tally.rows = append(tally.rows, row{goal: "G0"})
+	var out strings.Builder
+	tally.print(&out)
+	text := out.String()
+	for _, want := range []string{"FAILED G1/" + sc.Name + "/bad", "O1: one pod\n      too many", "failure-001.txt", "2 plans on real API servers", "1 failures"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not say %q:\n%s", want, text)
+		}
+	}
+	if strings.Index(text, "\nG0 ") > strings.Index(text, "\nG1 ") {
+		t.Errorf("goals out of order:\n%s", text)
+	}
+	if r := tally.rows[1]; r.goal != "G1" || r.tried != 3 || r.missed != 1 || r.failed != 1 || tally.failures != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestCanaries: healthy jobs that are much slower beside faults are a failure; some noise is none.
+func TestCanaries(t *testing.T) {
+	times := func(n int, d time.Duration) []time.Duration { return slices.Repeat([]time.Duration{d}, n) }
+	for name, c := range map[string]struct {
+		faulted, calm []time.Duration
+		want          int
+	}{
+		"as fast":       {times(20, time.Second), times(20, time.Second), 0},
+		"noise":         {times(20, 1390*time.Millisecond), times(20, time.Second), 0},
+		"slower":        {times(20, 1500*time.Millisecond), times(20, time.Second), 1},
+		"too few":       {times(20, 9*time.Second), times(3, time.Second), 0},
+		"none at all":   {nil, nil, 0},
+		"none that ran": {nil, times(20, time.Second), 0},
+	} {
+		tally := &tally{faulted: c.faulted, calm: c.calm}
+		if tally.canaries(&strings.Builder{}); tally.failures != c.want {
+			t.Errorf("%s: %d failures", name, tally.failures)
+		}
+	}
+}
+
+// TestSummaries finds the line in which a test says what it has done, wherever it stands.
+func TestSummaries(t *testing.T) {
+	var log strings.Builder
+	var told []string
+	s := &summaries{out: &log, mark: "schedules", say: func(line string) { told = append(told, line) }}
+	for _, part := range []string{"=== RUN\n    x_test.go:3: sched", "ules 300, steps 7\nno schedules here\n", "ok\n"} {
+		if _, err := s.Write([]byte(part)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.number != 300 || s.last != "schedules 300, steps 7" || len(told) != 1 || !strings.HasSuffix(log.String(), "ok\n") {
+		t.Errorf("%d %q %v", s.number, s.last, told)
+	}
+}
+
+// TestBatches: a goal at a time; a sample all at once, but for what measures times.
+func TestBatches(t *testing.T) {
+	chosen := []plans.Plan{{Goal: "G1"}, {Goal: "G2"}, {Goal: "G1"}}
+	count := func(all []batch) (found []string) {
+		for _, b := range all {
+			found = append(found, fmt.Sprint(b.name, " ", len(b.plans)))
+		}
+		return found
+	}
+	if got := count(batches(chosen, false)); !slices.Equal(got, []string{"G1 2", "G2 1"}) {
+		t.Errorf("one by one: %v", got)
+	}
+	if got := count(batches(chosen, true)); !slices.Equal(got, []string{"sample 3"}) {
+		t.Errorf("a sample: %v", got)
+	}
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stoic/test/faults/plans"
+	"stoic/test/faults/scenario"
+)
+
+// onControlPlane tries the plans that share a control plane.
+func onControlPlane(ctx context.Context, o options, operator []string, t *tally, say func(string, ...any)) (err error) {
+	stage, err := plans.Open(ctx, plans.Options{Root: o.root, Operator: operator, Cells: o.cells, Dir: o.dir, Say: say})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closed := stage.Close(); err == nil && closed != nil {
+			t.stray(fmt.Sprintf("at the end: %v", closed))
+		}
+	}()
+	scenarios := asked(o)
+	say("%d scenarios, each lived twice without a fault, in %d cells", len(scenarios), o.cells)
+	began := time.Now()
+	learnt := stage.Learn(ctx, scenarios)
+	t.add("G0", len(learnt), learnt, time.Since(began))
+	for _, r := range learnt {
+		if len(r.Violations) > 0 {
+			say("FAILED %s: %s", r.Plan.Name(), firstLine(r))
+		}
+	}
+	chosen, possible := stage.Choose(scenarios, o.selection())
+	if o.plan != "" {
+		chosen = slices.DeleteFunc(chosen, func(p plans.Plan) bool { return p.Name() != o.plan })
+		if len(chosen) == 0 {
+			return fmt.Errorf("there is no plan %q", o.plan)
+		}
+	}
+	if o.list {
+		for _, p := range chosen {
+			say("%s", p.Name())
+		}
+		return nil
+	}
+	for _, b := range batches(chosen, o.sample) {
+		if ctx.Err() != nil {
+			break
+		}
+		began := time.Now()
+		mine := plans.WithFair(b.plans, scenarios)
+		results := stage.Try(ctx, mine, newProgress(b.name, len(mine), say).done)
+		took := time.Since(began)
+		for _, goal := range append(plans.AllGoals(), "G0") {
+			of := slices.DeleteFunc(slices.Clone(results), func(r plans.Result) bool { return r.Plan.Goal != goal })
+			if len(of) > 0 {
+				t.add(goal, possible[goal], of, took)
+			}
+		}
+	}
+	return nil
+}
+
+// batch is a list of plans that are tried side by side.
+type batch struct {
+	name  string
+	plans []plans.Plan
+}
+
+// batches of plans: one for each goal. The plans of a small sample are tried all at once, as each goal's last plan would be
+// waited for; but for those that measure times, which come by themselves.
+func batches(chosen []plans.Plan, sample bool) (all []batch) {
+	names := map[string]int{}
+	for _, p := range chosen {
+		name := string(p.Goal)
+		if sample {
+			name = map[bool]string{true: "in a hurry", false: "sample"}[p.Hurried()]
+		}
+		if _, ok := names[name]; !ok {
+			names[name] = len(all)
+			all = append(all, batch{name: name})
+		}
+		all[names[name]].plans = append(all[names[name]].plans, p)
+	}
+	return all
+}
+
+// asked are the scenarios of the command line.
+func asked(o options) []scenario.Scenario {
+	all := scenario.All()
+	if o.plan != "" {
+		parts := strings.SplitN(o.plan, "/", 3)
+		return slices.DeleteFunc(all, func(s scenario.Scenario) bool { return len(parts) < 2 || s.Name != parts[1] })
+	}
+	if o.scenarios == "" {
+		return all
+	}
+	names := strings.Split(o.scenarios, ",")
+	return slices.DeleteFunc(all, func(s scenario.Scenario) bool { return !slices.Contains(names, s.Name) })
+}
+
+func (o options) selection() plans.Selection {
+	sel := plans.Selection{Seed: o.seed, Sample: o.sample, Share: o.share}
+	if o.plan != "" {
+		return plans.Selection{Seed: o.seed, Everything: true, Goals: []plans.Goal{plans.Goal(strings.SplitN(o.plan, "/", 2)[0])}}
+	}
+	for _, g := range plans.AllGoals() {
+		if o.wants(g) {
+			sel.Goals = append(sel.Goals, g)
+		}
+	}
+	return sel
+}
+
+func firstLine(r plans.Result) string {
+	line, _, _ := strings.Cut(r.Violations[0].Oracle+" "+r.Violations[0].Text, "\n")
+	return line
+}
+
+// progress of one goal, told every few seconds.
+type progress struct {
+	goal        string
+	all         int
+	tried, bad  int
+	told, began time.Time
+	say         func(string, ...any)
+}
+
+func newProgress(goal string, all int, say func(string, ...any)) *progress {
+	say("%s: %d plans", goal, all)
+	return &progress{goal: goal, all: all, told: time.Now(), began: time.Now(), say: say}
+}
+
+func (p *progress) done(r plans.Result) {
+	p.tried++
+	if len(r.Violations) > 0 {
+		p.bad++
+		p.say("FAILED %s: %s (%s)", r.Plan.Name(), firstLine(r), r.Evidence)
+	}
+	if time.Since(p.told) > 10*time.Second {
+		p.told = time.Now()
+		rate := float64(p.tried) / time.Since(p.began).Seconds()
+		p.say("%s: %d of %d, %d failed, %.1f plans/s", p.goal, p.tried, p.all, p.bad, rate)
+	}
+}

@@ -1,0 +1,97 @@
+package plans
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/test/faults/history"
+	"stoic/test/faults/oracle"
+	"stoic/test/faults/scenario"
+)
+
+// deletions are G18: the job is deleted in front of every step, in each of the three ways, with the operator up,
+// restarted, and down until everything is gone.
+func deletions(sc scenario.Scenario, ref reference) (plans []Plan) {
+	if ref.state == "" {
+		return nil // it is deleted anyway
+	}
+	for step := 1; step <= len(sc.Steps); step++ {
+		for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationForeground, metav1.DeletePropagationBackground, metav1.DeletePropagationOrphan} {
+			for _, operator := range []string{"up", "restarted", "down"} {
+				p := Plan{Goal: "G18", Fault: fmt.Sprintf("deleted at step %d (%s), operator %s", step, policy, operator), came: struck,
+					spared: map[string]string{"O1": "the life ends otherwise", "O2": "the life ends otherwise"},
+					more:   func(a *Attempt) []oracle.Violation { return a.allGone(policy) }}
+				p.Scenario, p.arrange = between(sc, step, func(ctx context.Context, a *Attempt) error { return a.delete(ctx, policy, operator) })
+				p.Scenario.Steps = p.Scenario.Steps[:step+1]
+				p.Scenario.End = jobGone
+				plans = append(plans, p)
+			}
+		}
+	}
+	return plans
+}
+
+func (a *Attempt) delete(ctx context.Context, policy metav1.DeletionPropagation, operator string) error {
+	if operator == "down" {
+		a.Cell.Kill()
+	}
+	err := a.Actor.Client.Resource(a.Scenario.Resource).Namespace(a.Actor.Namespace).Delete(ctx, a.Actor.Job, metav1.DeleteOptions{PropagationPolicy: &policy})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("delete the job: %w", err)
+	}
+	a.struck = true
+	switch operator {
+	case "restarted":
+		return a.Cell.Restart()
+	case "down":
+		if err := a.Life.Await(ctx, "everything to be gone with the operator down", gone(policy)); err != nil {
+			return err
+		}
+		return a.Cell.Start(a.Scenario.Flags)
+	}
+	return nil
+}
+
+func jobGone(v history.View) (bool, string) { return v.Job == nil, "the job is there" }
+
+// gone: with the policy orphan pods and services stay.
+func gone(policy metav1.DeletionPropagation) func(history.View) (bool, string) {
+	return func(v history.View) (bool, string) {
+		if policy == metav1.DeletePropagationOrphan {
+			return jobGone(v)
+		}
+		return v.Job == nil && len(v.Pods)+len(v.Services)+len(v.Extras) == 0,
+			fmt.Sprintf("job there: %v, %d pods, %d services, %d others", v.Job != nil, len(v.Pods), len(v.Services), len(v.Extras))
+	}
+}
+
+func (a *Attempt) allGone(policy metav1.DeletionPropagation) (found []oracle.Violation) {
+	ctx, cancel := context.WithTimeout(context.Background(), usualPatience)
+	defer cancel()
+	if err := a.Life.Await(ctx, "everything to be gone", gone(policy)); err != nil {
+		found = append(found, oracle.Violation{Oracle: "G18", Text: err.Error()})
+	}
+	if policy != metav1.DeletePropagationOrphan {
+		return found
+	}
+	for _, e := range a.Track.Journal() {
+		if e.Verb == "delete" && e.Code < 300 && e.Forwarded && a.orphaned(e.Began.UnixNano(), e.Resource, e.Name) {
+			found = append(found, oracle.Violation{Oracle: "G18", Text: fmt.Sprintf("deletes the orphan %s %s", e.Resource, e.Name)})
+		}
+	}
+	return found
+}
+
+// orphaned: at that time the object had lost its owner.
+func (a *Attempt) orphaned(at int64, resource, name string) bool {
+	owners := 1
+	for _, v := range a.Life.Versions() {
+		if v.At.UnixNano() < at && v.Object.GetName() == name && v.Resource.Resource == resource {
+			owners = len(v.Object.GetOwnerReferences())
+		}
+	}
+	return owners == 0
+}

@@ -1,0 +1,51 @@
+package plans
+
+import (
+	"fmt"
+	"strings"
+
+	"stoic/test/faults/oracle"
+)
+
+// limits of an attempt: what the reference took, what its faults may add, and something for status writes that were put
+// together in the reference.
+func (a *Attempt) limits() oracle.Limits {
+	return oracle.Limits{Writes: 3*a.Reference.Writes + 20 + a.Plan.writes, Events: 3*a.Reference.Events + 10, Pods: a.Plan.pods,
+		Notice: max(a.Plan.notice, usualNotice), Edited: a.Plan.edited, Paths: a.Scenario.Paths}
+}
+
+// describe writes all that is known of a failed attempt: violations, requests, versions, the operator's log.
+func describe(a *Attempt, r Result) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s\njob %s in %s, %v, log %s\n\n", r.Plan.Name(), a.Actor.Job, a.Actor.Namespace, r.Took, a.Cell.Log())
+	for _, v := range r.Violations {
+		fmt.Fprintf(&out, "%s: %s\n", v.Oracle, v.Text)
+	}
+	out.WriteString("\nrequests\n")
+	for _, e := range a.Track.Journal() {
+		fmt.Fprintf(&out, "  %s %3d %-7s %s/%s %s -> %d %s\n", e.Began.Format(clock), e.Number, e.Verb, e.Resource, e.Subresource, e.Name, e.Code, e.Fault)
+		if e.Verb == "patch" || e.Verb == "delete" {
+			fmt.Fprintf(&out, "      %s\n", clip(string(e.Request.Body), 600))
+		}
+	}
+	out.WriteString("\nversions\n")
+	for _, v := range a.Life.Versions() {
+		o := v.Object
+		status, _ := o.Object["status"].(map[string]any)
+		fmt.Fprintf(&out, "  %s %-8s %s/%s uid %.8s version %s deleting %v phase %v conditions %s\n", v.At.Format(clock), v.Type, o.GetKind(), o.GetName(),
+			o.GetUID(), o.GetResourceVersion(), o.GetDeletionTimestamp() != nil, status["phase"], clip(fmt.Sprint(status["conditions"]), 300))
+		if o.GetKind() == "Event" {
+			fmt.Fprintf(&out, "      %v %v: %v\n", o.Object["type"], o.Object["reason"], o.Object["message"])
+		}
+	}
+	return out.String()
+}
+
+const clock = "15:04:05.000"
+
+func clip(text string, most int) string {
+	if len(text) > most {
+		return text[:most] + "..."
+	}
+	return text
+}

@@ -1,0 +1,15 @@
+// Package plans answers one question: which fault strikes at which point of which life, and how is that tried?
+//
+//	scenarios --lived without a fault--> References (end state, counts, number of writes, versions)
+//	                                        |
+//	goals: crash, travel, lag, refuse, ...  v
+//	   every point that a reference has -> Plans --a seed samples--> a list
+//	                                                                   |
+//	cells (operator + proxy), many at once on one control plane  <-----'
+//	   Attempt: arrange the fault, live the scenario, lift the fault, await the reference's end state, judge
+//	                                                                   |
+//	Tally: plans, missed, failures, time per goal               <------'
+//
+// A plan whose point did not come (a write less than in the reference, as some are put together) is counted as missed,
+// not as passed.
+package plans

@@ -1,0 +1,107 @@
+package plans
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"stoic/test/faults/scenario"
+)
+
+// family is how one goal makes plans of a scenario and what it is worth.
+type family struct {
+	Goal Goal
+	// What is tried, for people.
+	What string
+	// most plans that a run of everything tries; all, if there are fewer.
+	most int
+	// sample is how many a run of the fixed sample tries.
+	sample int
+	plans  func(scenario.Scenario, reference, *rand.Rand) []Plan
+}
+
+// families in the order in which they are tried.
+func families() []family {
+	plain := func(f func(scenario.Scenario, reference) []Plan) func(scenario.Scenario, reference, *rand.Rand) []Plan {
+		return func(sc scenario.Scenario, ref reference, _ *rand.Rand) []Plan { return f(sc, ref) }
+	}
+	return []family{
+		{"G1", "crash before and after every write", 10_000, 24, plain(crashes)},
+		{"G2", "a second crash while recovering", 150, 4, doubleCrashes},
+		{"G3", "restart in the past, at every version", 500, 8, travels},
+		{"G4", "own writes not seen for a while", 250, 4, lags},
+		{"G5", "events that are never told", 250, 6, plain(gaps)},
+		{"G6", "every error at every request, once and ten times", 500, 8, plain(refused)},
+		{"G11", "labels, owners, status and ledger edited by others", 250, 6, plain(tamperings)},
+		{"G13", "timers, with the operator up, restarted and down", 40, 2, plain(timers)},
+		{"G14", "a finished job stays finished", 60, 2, plain(ends)},
+		{"G18", "deletion in three ways at every step, operator up, restarted and down", 150, 4, plain(deletions)},
+	}
+}
+
+// AllGoals are those that are tried on a control plane that cells share, in order.
+func AllGoals() (goals []Goal) {
+	for _, f := range families() {
+		goals = append(goals, f.Goal)
+	}
+	return goals
+}
+
+// What a goal tries, for people.
+func What(g Goal) string {
+	for _, f := range families() {
+		if f.Goal == g {
+			return f.What
+		}
+	}
+	return "no fault: the references, each lived twice"
+}
+
+// Selection says which plans are tried.
+type Selection struct {
+	Seed uint64
+	// Goals to try; nil is all.
+	Goals []Goal
+	// Sample: the fixed small number of plans of each goal.
+	Sample bool
+	// Share of the usual number of each goal, such as 0.1; 0 is 1.
+	Share float64
+	// Everything: no sample is drawn.
+	Everything bool
+}
+
+// Choose makes every plan that the references have a point for, and draws as many of each goal as are tried. The same
+// seed and the same references choose the same plans.
+func (s *Stage) Choose(scenarios []scenario.Scenario, sel Selection) (chosen []Plan, possible map[Goal]int) {
+	possible = map[Goal]int{}
+	for i, f := range families() {
+		if sel.Goals != nil && !slices.Contains(sel.Goals, f.Goal) {
+			continue
+		}
+		random := seeded(sel.Seed + uint64(i)<<32)
+		var all []Plan
+		for _, sc := range scenarios {
+			if ref, ok := s.reference(sc.Name); ok {
+				all = append(all, f.plans(sc, ref, random)...)
+			}
+		}
+		possible[f.Goal] = len(all)
+		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		chosen = append(chosen, all[:min(f.number(sel), len(all))]...)
+	}
+	return chosen, possible
+}
+
+func (f family) number(sel Selection) int {
+	switch {
+	case sel.Everything:
+		return math.MaxInt
+	case sel.Sample:
+		return f.sample
+	case sel.Share > 0:
+		return max(1, int(sel.Share*float64(f.most)))
+	}
+	return f.most
+}
+
+func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }

@@ -1,0 +1,107 @@
+package plans
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"stoic/test/faults/oracle"
+	"stoic/test/faults/scenario"
+)
+
+// learned is a stage with references that were never lived: plans are made of numbers alone.
+func learned() *Stage {
+	s := &Stage{references: map[string]reference{}}
+	for _, sc := range scenario.All() {
+		s.references[sc.Name] = reference{Reference: oracle.Reference{Versions: []string{"1", "2", "3"}}, writes: 5, requests: 6,
+			told: map[string]int{"pods": 3, "services": 1, sc.Resource.Resource: 2}, state: "Succeeded"}
+	}
+	return s
+}
+
+// TestChoose: the same seed tries the same plans, another one others; no more of a goal than it may; no name twice.
+func TestChoose(t *testing.T) {
+	s := learned()
+	names := func(sel Selection) (all []string) {
+		chosen, possible := s.Choose(scenario.All(), sel)
+		tried := map[Goal]int{}
+		for _, p := range chosen {
+			tried[p.Goal]++
+			all = append(all, p.Name())
+		}
+		for _, f := range families() {
+			if want := min(f.number(sel), possible[f.Goal]); tried[f.Goal] != want || want == 0 {
+				t.Errorf("%s: %d plans, want %d of %d", f.Goal, tried[f.Goal], want, possible[f.Goal])
+			}
+		}
+		return all
+	}
+	one, again, other := names(Selection{Seed: 1}), names(Selection{Seed: 1}), names(Selection{Seed: 2})
+	if !slices.Equal(one, again) {
+		t.Error("the same seed tries other plans")
+	}
+	if slices.Equal(one, other) {
+		t.Error("another seed tries the same plans")
+	}
+	all := names(Selection{Seed: 1, Everything: true})
+	once := map[string]bool{}
+	for _, name := range all {
+		if once[name] {
+			t.Errorf("twice: %s", name)
+		}
+		once[name] = true
+	}
+	for _, name := range one {
+		if !once[name] {
+			t.Errorf("a plan that is chosen is not among all: %s", name)
+		}
+	}
+	if sample := names(Selection{Sample: true}); len(sample) > 100 || len(sample) < 50 {
+		t.Errorf("the sample has %d plans", len(sample))
+	}
+}
+
+// TestEveryPointHasItsPlan: the numbers of plans follow from the numbers of points.
+func TestEveryPointHasItsPlan(t *testing.T) {
+	sc := scenario.All()[0]
+	ref := learned().references[sc.Name]
+	found := map[Goal]int{}
+	for _, f := range families() {
+		found[f.Goal] = len(f.plans(sc, ref, seeded(1)))
+	}
+	want := map[Goal]int{
+		"G1": 2 * 5, "G2": 5 + 4 + 3 + 2 + 1, "G3": 3, "G4": 5,
+		"G5":  (3 + 2 + 1) + 1 + (2 + 1), // windows of 3, 1 and 2 events
+		"G6":  6 * 9 * 2,
+		"G13": 0, // no clock in it
+		"G14": 3 * (len(statuses()) + 1),
+		"G18": 3 * 3 * len(sc.Steps),
+	}
+	want["G11"] = len(slices.DeleteFunc(changes(), func(c change) bool { return c.resource != "" }))
+	if !maps.Equal(found, want) {
+		t.Errorf("found %v, want %v", found, want)
+	}
+}
+
+// TestClocks: every scenario that is lived slowly because of a clock of ours has plans for it, and the names are right.
+func TestClocks(t *testing.T) {
+	names := map[string]bool{}
+	for _, sc := range scenario.All() {
+		names[sc.Name] = true
+	}
+	for name := range clocks() {
+		if !names[name] {
+			t.Errorf("there is no scenario %q", name)
+		}
+	}
+}
+
+// TestGoalsHaveMeanings: the command's help and its table say what each goal is.
+func TestGoalsHaveMeanings(t *testing.T) {
+	for _, g := range append(AllGoals(), "G0") {
+		if What(g) == "" || !strings.HasPrefix(string(g), "G") {
+			t.Errorf("%q: %q", g, What(g))
+		}
+	}
+}

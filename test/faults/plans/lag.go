@@ -1,0 +1,118 @@
+package plans
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"k8s.io/apimachinery/pkg/watch"
+
+	"stoic/test/faults/history"
+	"stoic/test/faults/oracle"
+	"stoic/test/faults/proxy"
+	"stoic/test/faults/scenario"
+)
+
+// lags are G4: after write k the operator's watches tell nothing for a while. It must not do again what it cannot see
+// that it has done.
+func lags(sc scenario.Scenario, ref reference, random *rand.Rand) (plans []Plan) {
+	resources := []string{"pods", "services", sc.Resource.Resource}
+	for k := 1; k <= ref.writes; k++ {
+		held := resources
+		if only := random.IntN(2 * len(resources)); only < len(resources) {
+			held = resources[only : only+1]
+		}
+		blind := 3 * time.Second
+		if random.IntN(8) == 0 {
+			blind = 13 * time.Second // longer than the operator's patience with its caches: it reads from the API server
+		}
+		plans = append(plans, Plan{Goal: "G4", Scenario: sc, Fault: fmt.Sprintf("after write %d, %v held for %v", k, held, blind), writes: int(blind / time.Second), notice: blind + usualNotice,
+			arrange: func(a *Attempt) error {
+				streams := a.Cell.Proxy.Streams()
+				a.Track.Inject(proxy.Fault{At: k, Act: proxy.Along{Do: func() {
+					a.note("held")
+					for _, r := range held {
+						streams.Hold(r)
+					}
+					time.AfterFunc(blind, func() {
+						for _, r := range held {
+							streams.Release(r)
+						}
+						a.note("released")
+					})
+				}}})
+				return nil
+			},
+			afterwards: func(ctx context.Context, a *Attempt) error {
+				if times, _ := a.Track.Fired(); times == 0 {
+					return nil
+				}
+				return await(ctx, "the watches to go on", func() bool { return a.noted("released") })
+			},
+			more: nothingTwice})
+	}
+	return plans
+}
+
+// nothingTwice: while the operator was blind it asked for nothing that was there already.
+func nothingTwice(a *Attempt) (found []oracle.Violation) {
+	for _, e := range a.Track.Journal() {
+		if e.Verb == "create" && e.Resource != "events" && e.Code == http.StatusConflict && e.Fault == "" && a.madeBefore(e) {
+			found = append(found, oracle.Violation{Oracle: "O2", Text: fmt.Sprintf("write %d creates %s %s, which exists", e.Number, e.Resource, e.Name)})
+		}
+	}
+	return found
+}
+
+// madeBefore: the object that the request would create was there, and the same job's.
+func (a *Attempt) madeBefore(e proxy.Entry) bool {
+	made := false
+	for _, v := range a.Life.Versions() {
+		if v.Object.GetName() == e.Name && v.Resource.Resource == e.Resource && v.At.Before(e.Began) {
+			made = v.Type != watch.Deleted && contains(e.Request.Body, string(history.Owner(v.Object))) // an orphan is nobody's
+		}
+	}
+	return made
+}
+
+// note remembers when something happened; callbacks run on goroutines of their own.
+func (a *Attempt) note(what string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.notes[what] = time.Now()
+}
+
+func (a *Attempt) noted(what string) bool { return !a.when(what).IsZero() }
+
+func (a *Attempt) when(what string) time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.notes[what]
+}
+
+// longestGap is how many events in a row are kept from the operator.
+const longestGap = 8
+
+// gaps are G5: a window of the events about a job's objects never reaches the operator, which must list again.
+func gaps(sc scenario.Scenario, ref reference) (plans []Plan) {
+	for _, resource := range []string{"pods", "services", sc.Resource.Resource} {
+		events := ref.told[resource]
+		for from := 1; from <= events; from++ {
+			for to := from; to < from+longestGap && to <= events; to++ {
+				plans = append(plans, Plan{Goal: "G5", Scenario: sc, Fault: fmt.Sprintf("%s events %d to %d are not told", resource, from, to),
+					came: struck, notice: 2 * usualNotice,
+					arrange: func(a *Attempt) error {
+						a.Cell.Proxy.Streams().Skip(resource, a.Actor.Job, from, to)
+						return nil
+					},
+					afterwards: func(ctx context.Context, a *Attempt) error {
+						a.struck = a.Cell.Proxy.Streams().Skipped()
+						return nil
+					}})
+			}
+		}
+	}
+	return plans
+}

@@ -1,0 +1,95 @@
+package plans
+
+import (
+	"context"
+	"fmt"
+
+	"stoic/test/faults/history"
+	"stoic/test/faults/oracle"
+	"stoic/test/faults/proxy"
+	"stoic/test/faults/scenario"
+)
+
+// reference is what a life without faults came to, and the points at which a fault can strike.
+type reference struct {
+	oracle.Reference
+	// writes are numbered requests, events among them; requests are these and reads of single objects.
+	writes, requests int
+	// told counts the events of watches, by resource.
+	told map[string]int
+	// state is the type of the last condition that is true, or "".
+	state string
+}
+
+func observe(life *history.Life, journal []proxy.Entry) reference {
+	r := reference{Reference: oracle.Observe(life, journal), requests: len(journal), told: map[string]int{}, state: state(life.View())}
+	for _, e := range journal {
+		r.writes = max(r.writes, e.Number)
+	}
+	for _, v := range life.Versions() {
+		r.told[v.Resource.Resource]++
+	}
+	return r
+}
+
+// state of a job, or "" if there is none.
+func state(v history.View) string { return history.State(v.Job).Type }
+
+// finished: the job is there and has its verdict.
+func (r reference) finished() bool { return r.state == "Succeeded" || r.state == "Failed" }
+
+// Learn lives every scenario twice without a fault and keeps what it comes to. Both lives must agree: a scenario that
+// does not come to the same end by itself can judge nothing.
+func (s *Stage) Learn(ctx context.Context, scenarios []scenario.Scenario) []Result {
+	var once, again []Plan
+	for _, sc := range scenarios {
+		p := fair(sc)
+		p.Fault = "nothing, again"
+		again = append(again, p)
+		p.Fault, p.afterwards = "nothing, to learn", s.keep
+		once = append(once, p)
+	}
+	results := s.Try(ctx, once, nil)
+	return append(results, s.Try(ctx, again, nil)...)
+}
+
+// Fair is the fault of a life without faults that is lived among others.
+const Fair = "nothing, among others"
+
+// fair is a life without faults, with a canary beside it that tells how fast a job is on this machine now.
+func fair(sc scenario.Scenario) Plan {
+	return Plan{Goal: "G0", Scenario: sc, Fault: Fair, came: always, canary: len(sc.Flags) == 0}
+}
+
+// betweenCanaries is how many plans with a canary there are to one without faults.
+const betweenCanaries = 5
+
+// WithFair puts lives without faults among plans that time canaries: the two are compared under the same load.
+func WithFair(all []Plan, scenarios []scenario.Scenario) []Plan {
+	var mixed []Plan
+	canaries := 0
+	for _, p := range all {
+		mixed = append(mixed, p)
+		if !p.canary {
+			continue
+		}
+		if canaries++; canaries%betweenCanaries == 1 && len(scenarios) > 0 {
+			mixed = append(mixed, fair(scenarios[canaries/betweenCanaries%len(scenarios)]))
+		}
+	}
+	return mixed
+}
+
+func always(*Attempt) bool { return true }
+
+// keep waits until a life without faults is quiet and makes it the reference of its scenario.
+func (s *Stage) keep(ctx context.Context, a *Attempt) error {
+	if err := a.Life.Quiet(ctx, 2*calm); err != nil {
+		return fmt.Errorf("wait for a life to be quiet: %w", err)
+	}
+	a.Reference = observe(a.Life, a.Track.Journal())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.references[a.Scenario.Name] = a.Reference
+	return nil
+}

@@ -1,0 +1,80 @@
+package plans
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"stoic/test/faults/history"
+	"stoic/test/faults/scenario"
+)
+
+// Try tries plans on all cells and returns the results in the order in which they ended. Each is told to done, if
+// that is not nil, by one goroutine at a time.
+func (s *Stage) Try(ctx context.Context, list []Plan, done func(Result)) []Result {
+	queue := make(chan Plan)
+	var (
+		mu      sync.Mutex
+		results []Result
+		running sync.WaitGroup
+	)
+	for _, w := range s.workers {
+		running.Go(func() {
+			for p := range queue {
+				r := s.try(ctx, p, w)
+				mu.Lock()
+				if ctx.Err() == nil {
+					results = append(results, r)
+					if done != nil {
+						done(r)
+					}
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for _, p := range list {
+		select {
+		case queue <- p:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	close(queue)
+	running.Wait()
+	return results
+}
+
+// canary lives a small job that no fault concerns beside an attempt, and returns a func that says how long it took from
+// its creation until its pod ran.
+func (s *Stage) canary(ctx context.Context, a *Attempt) (took func() time.Duration) {
+	result := make(chan time.Duration, 1)
+	bird := scenario.Scenario{Name: "canary", Resource: scenario.TFJobs(), Manifest: canaryManifest, End: canaryRuns}
+	actor := a.Actor
+	actor.Job = "canary-" + a.Actor.Job
+	actor.Life = s.recorder.Life(actor.Namespace, actor.Job)
+	go func() {
+		defer close(result)
+		defer s.recorder.Forget(actor.Namespace, actor.Job)
+		began := time.Now()
+		if err := bird.Live(ctx, actor); err != nil {
+			a.fail(fmt.Errorf("O8: %w", err))
+			return
+		}
+		result <- time.Since(began)
+		a.fail(bird.Bury(ctx, actor))
+	}()
+	return func() time.Duration { return <-result }
+}
+
+func canaryManifest(job string) string {
+	return fmt.Sprintf(`{apiVersion: kubeflow.org/v1, kind: TFJob, metadata: {name: %s}, spec: {tfReplicaSpecs: {Worker: {replicas: 1,
+  template: {spec: {containers: [{name: tensorflow, image: "training:1"}]}}}}}}`, job)
+}
+
+func canaryRuns(v history.View) (bool, string) {
+	return state(v) == "Running", fmt.Sprintf("state %q, %d pods", state(v), len(v.Pods))
+}

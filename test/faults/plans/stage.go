@@ -1,0 +1,210 @@
+package plans
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"stoic/cli/cluster"
+	"stoic/test/faults/cell"
+	"stoic/test/faults/history"
+	"stoic/test/faults/scenario"
+)
+
+// bystander is the name of an object that has nothing to do with any job.
+const bystander = "bystander"
+
+// operatorUser is the service account that deploy/rbac binds.
+const operatorUser = "system:serviceaccount:kubeflow:training-operator"
+
+// Options say where and with what plans are tried.
+type Options struct {
+	// Root is the checkout.
+	Root string
+	// Operator is the command line; see cell.Options.
+	Operator []string
+	// Cells live side by side.
+	Cells int
+	// Dir takes logs and the evidence of failures.
+	Dir string
+	// Say takes a line of progress.
+	Say func(format string, values ...any)
+}
+
+// Stage is one control plane on which plans are tried.
+type Stage struct {
+	options  Options
+	cluster  *cluster.Cluster
+	admin    dynamic.Interface
+	typed    kubernetes.Interface
+	recorder *history.Recorder
+	// stopRecording ends the recorder, after the last plan.
+	stopRecording context.CancelFunc
+	workers       []*worker
+	jobs          atomic.Int64
+
+	mu         sync.Mutex
+	references map[string]reference
+	files      int
+}
+
+// worker tries one plan after another in its cell.
+type worker struct {
+	cell  *cell.Cell
+	lists int   // lists in the proxy's record when the plan began
+	log   int64 // how far the operator's log was read
+	// bystander is the UID of an object that has nothing to do with any job.
+	bystander types.UID
+}
+
+// Open starts a control plane with the CRDs and the permissions that are shipped, and the cells on it.
+func Open(ctx context.Context, o Options) (s *Stage, err error) {
+	s = &Stage{options: o, references: map[string]reference{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	s.cluster, err = cluster.Start(ctx, cluster.Options{Source: filepath.Join(o.Root, "localcluster"), Users: map[string]string{"operator": operatorUser},
+		CRDs:    []string{filepath.Join(o.Root, "deploy/crd"), filepath.Join(o.Root, "test/fixtures/podgroups-volcano.yaml")},
+		History: true, Progress: sayer(o.Say)})
+	if err != nil {
+		return s, fmt.Errorf("start the control plane: %w", err)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", s.cluster.Kubeconfig())
+	if err != nil {
+		return s, fmt.Errorf("read the administrator's kubeconfig: %w", err)
+	}
+	config.QPS = -1
+	if s.admin, err = dynamic.NewForConfig(config); err != nil {
+		return s, fmt.Errorf("make the administrator's client: %w", err)
+	}
+	if s.typed, err = kubernetes.NewForConfig(config); err != nil {
+		return s, fmt.Errorf("make the administrator's client: %w", err)
+	}
+	if err := s.permit(ctx); err != nil {
+		return s, err
+	}
+	recording, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stopRecording = stop
+	if s.recorder, err = history.Record(recording, config, scenario.Resources(scenario.All())...); err != nil {
+		return s, fmt.Errorf("record what happens: %w", err)
+	}
+	operator, err := clientcmd.BuildConfigFromFlags("", s.cluster.UserKubeconfig("operator"))
+	if err != nil {
+		return s, fmt.Errorf("read the operator's kubeconfig: %w", err)
+	}
+	return s, s.openCells(ctx, operator)
+}
+
+func (s *Stage) openCells(ctx context.Context, operator *rest.Config) error {
+	for i := range s.options.Cells {
+		ns := fmt.Sprintf("cell-%d", i)
+		if err := s.namespace(ctx, ns); err != nil {
+			return err
+		}
+		c, err := cell.Open(cell.Options{Operator: s.options.Operator, Upstream: operator, Namespace: ns, Dir: filepath.Join(s.options.Dir, ns)})
+		if err != nil {
+			return fmt.Errorf("open a cell: %w", err)
+		}
+		w := &worker{cell: c}
+		s.workers = append(s.workers, w)
+		other, err := s.typed.CoreV1().ConfigMaps(ns).Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: bystander}}, metav1.CreateOptions{})
+		if err != nil {
+			return fmt.Errorf("make an object of somebody else's: %w", err)
+		}
+		w.bystander = other.UID
+	}
+	return nil
+}
+
+func (s *Stage) namespace(ctx context.Context, name string) error {
+	_, err := s.typed.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("make a namespace: %w", err)
+	}
+	return nil
+}
+
+// Close ends everything that Open started.
+func (s *Stage) Close() error {
+	var failed []error
+	ctx := context.Background()
+	for _, w := range s.workers {
+		if !w.cell.Alive() { // a plan left it dead, or nothing was tried
+			w.cell.Kill()
+		}
+		if err := w.cell.Close(ctx); err != nil {
+			failed = append(failed, fmt.Errorf("close %s: %w", w.cell.Namespace(), err))
+		}
+	}
+	if s.stopRecording != nil {
+		s.stopRecording()
+	}
+	if s.recorder != nil {
+		s.recorder.Wait()
+	}
+	if s.cluster != nil {
+		failed = append(failed, s.cluster.Stop())
+	}
+	return errors.Join(failed...)
+}
+
+// name of the next job. All have the same length, so that sizes do not differ; none is a prefix of another.
+func (s *Stage) name() string { return fmt.Sprintf("j%05d", s.jobs.Add(1)) }
+
+func (s *Stage) actor(life *history.Life, ns, job string) scenario.Actor {
+	return scenario.Actor{Client: s.admin, Namespace: ns, Job: job, Life: life}
+}
+
+// clear takes away what a plan leaves. It does not wait: names are never used again.
+func (s *Stage) clear(a *Attempt) {
+	a.Cell.Proxy.Forget(a.Actor.Job)
+	if !a.Cell.Alive() {
+		a.Cell.Kill()
+	}
+	background := metav1.DeletePropagationBackground
+	// What has gone already is what is wanted; a job that stays disturbs nobody.
+	_ = s.admin.Resource(a.Scenario.Resource).Namespace(a.Actor.Namespace).Delete(context.Background(), a.Actor.Job, metav1.DeleteOptions{PropagationPolicy: &background})
+	s.recorder.Forget(a.Actor.Namespace, a.Actor.Job)
+}
+
+// evidence writes what is known of a failed attempt and returns the file.
+func (s *Stage) evidence(a *Attempt, r Result) string {
+	s.mu.Lock()
+	s.files++
+	file := filepath.Join(s.options.Dir, fmt.Sprintf("failure-%03d.txt", s.files))
+	s.mu.Unlock()
+	if err := os.WriteFile(file, []byte(describe(a, r)), 0o644); err != nil {
+		return "cannot be written: " + err.Error()
+	}
+	return file
+}
+
+// reference of a scenario, or false before it was lived.
+func (s *Stage) reference(name string) (reference, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, ok := s.references[name]
+	return r, ok
+}
+
+// sayer passes lines of progress on.
+type sayer func(format string, values ...any)
+
+func (f sayer) Write(p []byte) (int, error) {
+	f("%s", string(p[:max(len(p)-1, 0)]))
+	return len(p), nil
+}

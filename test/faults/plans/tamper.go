@@ -1,0 +1,223 @@
+package plans
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"stoic/test/faults/oracle"
+	"stoic/test/faults/scenario"
+)
+
+// change is an edit by somebody with kubectl, of one object of a life.
+type change struct {
+	name     string
+	resource string // pods, services, or "" for the job
+	status   bool   // of the status subresource
+	ends     bool   // it says that the job has ended
+	hides    bool   // the operator does not see the object any more
+	forgets  bool   // it takes away what only the status could tell
+	patch    func(*Attempt) map[string]any
+	// back undoes it, if the operator does not mend it itself.
+	back func(was *unstructured.Unstructured) map[string]any
+}
+
+// changes of every label, owner reference and field of the status.
+func changes() []change {
+	var all []change
+	values := map[string]any{"removed": nil, "-1": "-1", "5000": "5000", "2000000000": "2000000000", "a word": "other", "empty": ""}
+	for _, resource := range []string{"pods", "services"} {
+		for _, label := range labels() {
+			for _, name := range sortedNames(values) {
+				all = append(all, change{name: fmt.Sprintf("label %s of one of the %s is %s", label, resource, name), resource: resource, hides: label == labels()[1],
+					patch: merging("labels", map[string]any{label: values[name]}), back: restoring("labels", label)})
+			}
+		}
+		all = append(all, change{name: fmt.Sprintf("owner references of one of the %s are removed", resource), resource: resource, hides: true,
+			patch: merging("ownerReferences", []any{}), back: restoringAll("ownerReferences")},
+			change{name: fmt.Sprintf("owner references of one of the %s are somebody else's", resource), resource: resource,
+				hides: true, patch: disowned, back: restoringAll("ownerReferences")})
+	}
+	for _, name := range sortedNames(statuses()) {
+		all = append(all, change{name: "status: " + name, status: true, ends: name == "completed in the future",
+			forgets: name == "no start time" || name == "nothing at all",
+			patch:   func(*Attempt) map[string]any { return map[string]any{"status": statuses()[name]} }})
+	}
+	for name, text := range map[string]any{"removed": nil, "nonsense": "{", "a number": "7", "huge counts": `{"restarts":9223372036854775807}`} {
+		all = append(all, change{name: "ledger " + name, patch: merging("annotations", map[string]any{ledgerAnnotation: text}), back: restoring("annotations", ledgerAnnotation)})
+	}
+	slices.SortFunc(all, func(a, b change) int { return strings.Compare(a.name, b.name) })
+	return all
+}
+
+// labels by which operators know their children.
+func labels() []string {
+	return []string{"training.kubeflow.org/job-name", "training.kubeflow.org/operator-name", "training.kubeflow.org/replica-index", "training.kubeflow.org/replica-type", "training.kubeflow.org/job-role"}
+}
+
+const ledgerAnnotation = "training.kubeflow.org/ledger"
+
+// statuses that no operator writes, as merge patches.
+func statuses() map[string]any {
+	return map[string]any{
+		"no conditions":              map[string]any{"conditions": []any{}},
+		"conditions null":            map[string]any{"conditions": nil},
+		"nothing at all":             nil,
+		"counts of a million":        map[string]any{"replicaStatuses": map[string]any{"Worker": map[string]any{"active": 1000000, "succeeded": -5}}},
+		"an unknown replica":         map[string]any{"replicaStatuses": map[string]any{"Nobody": map[string]any{"failed": 3}}},
+		"no start time":              map[string]any{"startTime": nil},
+		"completed in the future":    map[string]any{"completionTime": "2199-01-01T00:00:00Z"},
+		"started long ago":           map[string]any{"startTime": "1970-01-01T00:00:00Z"},
+		"a condition without a type": map[string]any{"conditions": []any{map[string]any{"type": "", "status": "True"}}},
+		"a condition of its own":     map[string]any{"conditions": []any{map[string]any{"type": "Weather", "status": "Unknown"}}},
+		"Running and not Running":    map[string]any{"conditions": []any{map[string]any{"type": "Running", "status": "True"}, map[string]any{"type": "Running", "status": "False"}}},
+	}
+}
+
+// disowned gives an object to a ConfigMap that is there: one that is not would have it collected as garbage.
+func disowned(a *Attempt) map[string]any {
+	return map[string]any{"metadata": map[string]any{"ownerReferences": []any{map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "name": bystander, "uid": a.worker.bystander, "controller": true}}}}
+}
+
+func merging(field string, value any) func(*Attempt) map[string]any {
+	return func(*Attempt) map[string]any {
+		return map[string]any{"metadata": map[string]any{field: value}}
+	}
+}
+
+// restoring puts one key of a map back, or takes it away if it was not there.
+func restoring(field, key string) func(*unstructured.Unstructured) map[string]any {
+	return func(was *unstructured.Unstructured) map[string]any {
+		value, _, _ := unstructured.NestedFieldCopy(was.Object, "metadata", field, key)
+		return map[string]any{"metadata": map[string]any{field: map[string]any{key: value}}}
+	}
+}
+
+func restoringAll(field string) func(*unstructured.Unstructured) map[string]any {
+	return func(was *unstructured.Unstructured) map[string]any {
+		value, _, _ := unstructured.NestedFieldCopy(was.Object, "metadata", field)
+		return map[string]any{"metadata": map[string]any{field: value}}
+	}
+}
+
+// tamperings are G11: every such change, in front of every step of the user's and in front of the end.
+func tamperings(sc scenario.Scenario, ref reference) (plans []Plan) {
+	for _, c := range changes() {
+		for step := 1; step <= len(sc.Steps); step++ {
+			over := step == len(sc.Steps) && ref.finished()
+			p := Plan{Goal: "G11", Fault: fmt.Sprintf("at step %d: %s", step, c.name), came: struck, edited: c.status, writes: 20, pods: 1,
+				canary: step == 1 && len(sc.Flags) == 0,
+				spared: map[string]string{"O2": "a child that is not the operator's any more may be made anew, once"}}
+			switch {
+			case over && c.resource != "":
+				continue // a child that is taken from a finished job is let go
+			case !over && c.ends:
+				continue // it ends the job, and is believed
+			case over && c.status, c.forgets:
+				p.spared["O1"] = "the time of the start, and counts of a finished job, cannot be known any more when they are wiped"
+				p.more = sameButStatus
+			case c.hides:
+				p.spared["O1"] = "a pod that ends unseen is not counted"
+				p.more = sameButStatus
+			}
+			p.Scenario, p.arrange = between(sc, step, func(ctx context.Context, a *Attempt) error { return a.tamper(ctx, c) })
+			plans = append(plans, p)
+		}
+	}
+	return plans
+}
+
+// sameButStatus: the end state is the reference's, but for what only the status itself could tell.
+func sameButStatus(a *Attempt) []oracle.Violation {
+	mask := func(digest string) string {
+		return forgettable().ReplaceAllString(digest, "")
+	}
+	if diff := cmp.Diff(strings.Split(mask(a.Reference.Digest), "\n"), strings.Split(mask(a.Life.View().Digest()), "\n")); diff != "" {
+		return []oracle.Violation{{Oracle: "O1", Text: "the end state differs (-want +got):\n" + diff}}
+	}
+	return nil
+}
+
+// forgettable lines of a digest's status: counts, and the time of the start.
+func forgettable() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^  replicaStatuses:.*\n(    .*\n)*|^  startTime: set\n`)
+}
+
+// tamper changes the first object of a kind, lets the operator see it, and changes it back.
+func (a *Attempt) tamper(ctx context.Context, c change) error {
+	o := a.victim(c.resource)
+	if o == nil {
+		return nil // there is nothing to change at this point
+	}
+	if done, err := a.patch(ctx, c, o, c.patch(a)); err != nil || !done {
+		return err
+	}
+	a.struck = true
+	if err := pass(ctx, past); err != nil || c.back == nil {
+		return err
+	}
+	_, err := a.patch(ctx, c, o, c.back(o))
+	return err
+}
+
+// victim is the first object of a resource, or the job.
+func (a *Attempt) victim(resource string) *unstructured.Unstructured {
+	v := a.Life.View()
+	switch {
+	case resource == "pods" && len(v.Pods) > 0:
+		return v.Pods[0]
+	case resource == "services" && len(v.Services) > 0:
+		return v.Services[0]
+	case resource == "":
+		return v.Job
+	}
+	return nil
+}
+
+// core is a resource of the core group.
+func core(plural string) runtimeschema.GroupVersionResource {
+	return runtimeschema.GroupVersionResource{Version: "v1", Resource: plural}
+}
+
+// patch changes an object if it still is the same.
+func (a *Attempt) patch(ctx context.Context, c change, o *unstructured.Unstructured, patch map[string]any) (done bool, err error) {
+	meta, _ := patch["metadata"].(map[string]any)
+	if meta == nil {
+		meta = map[string]any{}
+	}
+	meta["uid"] = o.GetUID()
+	patch["metadata"] = meta
+	body, err := json.Marshal(patch)
+	if err != nil {
+		return false, fmt.Errorf("write a patch: %w", err)
+	}
+	resource := a.Scenario.Resource
+	if c.resource != "" {
+		resource = core(c.resource)
+	}
+	var parts []string
+	if c.status {
+		parts = []string{"status"}
+	}
+	_, err = a.Actor.Client.Resource(resource).Namespace(a.Actor.Namespace).Patch(ctx, o.GetName(), types.MergePatchType, body, metav1.PatchOptions{}, parts...)
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+		return false, nil // it has gone, or is another one
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		return false, nil // the API server does not let anybody do that
+	case err != nil:
+		return false, fmt.Errorf("tamper: %w", err)
+	}
+	return true, nil
+}

@@ -1,0 +1,164 @@
+package plans
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"stoic/test/faults/history"
+	"stoic/test/faults/oracle"
+	"stoic/test/faults/scenario"
+)
+
+// lateness that is allowed of a timer, or after a start. The machine's own share comes on top: such plans are run
+// while little else is.
+const lateness = 2 * time.Second
+
+// clockwork is what a clock sets off in a scenario.
+type clockwork struct {
+	// due is when, as soon as that can be known.
+	due func(history.View) (time.Time, bool)
+	// came is when it was seen.
+	came func([]history.Version) (time.Time, bool)
+}
+
+// clocks by scenario. The seconds are those of the manifests.
+func clocks() map[string]clockwork {
+	return map[string]clockwork{
+		"deadline": {
+			due: func(v history.View) (time.Time, bool) { return after(v.Job, 5*time.Second, "status", "startTime") },
+			came: firstly(func(v history.Version) bool {
+				return v.Resource.Group == "kubeflow.org" && v.Type != watch.Deleted && state(history.View{Job: v.Object}) == "Failed"
+			}),
+		},
+		"time-to-live": {
+			due:  func(v history.View) (time.Time, bool) { return after(v.Job, 2*time.Second, "status", "completionTime") },
+			came: firstly(func(v history.Version) bool { return v.Resource.Group == "kubeflow.org" && v.Type == watch.Deleted }),
+		},
+		"exit-code-retry": {
+			due: func(v history.View) (time.Time, bool) {
+				pod := v.Pod(v.Name + "-worker-0")
+				if pod == nil || history.Phase(pod) != "Failed" {
+					return time.Time{}, false
+				}
+				return pod.GetCreationTimestamp().Add(10 * time.Second), true
+			},
+			came: secondly("worker-0"),
+		},
+	}
+}
+
+// after a time that an object holds.
+func after(o *unstructured.Unstructured, d time.Duration, fields ...string) (time.Time, bool) {
+	if o == nil {
+		return time.Time{}, false
+	}
+	text, _, _ := unstructured.NestedString(o.Object, fields...)
+	at, err := time.Parse(time.RFC3339, text)
+	return at.Add(d), err == nil
+}
+
+func firstly(is func(history.Version) bool) func([]history.Version) (time.Time, bool) {
+	return func(all []history.Version) (time.Time, bool) {
+		for _, v := range all {
+			if is(v) {
+				return v.At, true
+			}
+		}
+		return time.Time{}, false
+	}
+}
+
+// secondly is when the second pod of a replica came.
+func secondly(replica string) func([]history.Version) (time.Time, bool) {
+	return func(all []history.Version) (time.Time, bool) {
+		var first types.UID
+		for _, v := range all {
+			if v.Resource.Resource != "pods" || !strings.HasSuffix(v.Object.GetName(), "-"+replica) {
+				continue
+			}
+			if first == "" {
+				first = v.Object.GetUID()
+			} else if v.Object.GetUID() != first {
+				return v.At, true
+			}
+		}
+		return time.Time{}, false
+	}
+}
+
+// timers are G13: what a clock alone sets off, with an operator that nobody wakes, that is restarted shortly before,
+// or that is down when it is due. All state is in the API server, so nothing may be lost.
+func timers(sc scenario.Scenario, _ reference) (plans []Plan) {
+	timer, timed := clocks()[sc.Name]
+	if !timed {
+		return nil
+	}
+	for _, operator := range []string{"is up and nothing wakes it", "is restarted a second before", "is restarted at that moment", "is down until two seconds later"} {
+		plans = append(plans, Plan{Goal: "G13", Scenario: sc, Fault: "the operator " + operator, hurry: true, more: func(a *Attempt) []oracle.Violation { return a.inTime(timer) },
+			came:   func(a *Attempt) bool { return a.noted("due") },
+			during: func(ctx context.Context, a *Attempt) { a.fail(a.aroundDue(ctx, timer, operator)) }})
+	}
+	return plans
+}
+
+// aroundDue does to the operator what the plan says, around the time at which something is due.
+func (a *Attempt) aroundDue(ctx context.Context, c clockwork, operator string) error {
+	var due time.Time
+	known := func() bool {
+		var ok bool
+		due, ok = c.due(a.Life.View())
+		return ok
+	}
+	if await(ctx, "the time that counts", known) != nil {
+		return nil // the life was over before, and its own error says why
+	}
+	a.remember("due", due)
+	switch operator {
+	case "is restarted a second before":
+		_ = pass(ctx, time.Until(due)-time.Second)
+		return a.Cell.Restart()
+	case "is restarted at that moment":
+		_ = pass(ctx, time.Until(due))
+		return a.Cell.Restart()
+	case "is down until two seconds later":
+		_ = pass(ctx, time.Until(due)-time.Second)
+		a.Cell.Kill()
+		_ = pass(context.WithoutCancel(ctx), time.Until(due)+2*time.Second)
+		a.note("started")
+		return a.Cell.Start(a.Scenario.Flags)
+	}
+	return nil
+}
+
+func (a *Attempt) remember(what string, at time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.notes[what] = at
+}
+
+// inTime: what was due came not before its time, and at most lateness after it or after the start.
+func (a *Attempt) inTime(c clockwork) []oracle.Violation {
+	due, from := a.when("due"), a.when("due")
+	if due.IsZero() {
+		return []oracle.Violation{{Oracle: "G13", Text: "the time that counts never came"}}
+	}
+	if started := a.when("started"); started.After(from) {
+		from = started
+	}
+	came, ok := c.came(a.Life.Versions())
+	switch {
+	case !ok:
+		return []oracle.Violation{{Oracle: "G13", Text: "what was due never came"}}
+	case came.Before(due.Add(-time.Second)): // times in objects are whole seconds
+		return []oracle.Violation{{Oracle: "G13", Text: fmt.Sprintf("came %v too early", due.Sub(came))}}
+	case came.After(from.Add(lateness)):
+		return []oracle.Violation{{Oracle: "G13", Text: fmt.Sprintf("came %v late", came.Sub(from))}}
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+
+	"stoic/test/faults/plans"
+)
+
+// process is a goal that is a test of its own, in a process of its own.
+type process struct {
+	goal  plans.Goal
+	what  string
+	words []string
+	// summary begins the line in which the test says what it has done: "schedules 100000, ...".
+	summary string
+	real    bool // its plans meet real API servers
+	any     bool // it takes any operator
+}
+
+// apart are the first schedules of two seeds: none is run for both.
+const apart = 10_000_000
+
+func processes(o options) []process {
+	seed := "-seed=" + strconv.FormatUint(o.seed, 10)
+	schedules, sequences, bugs, upheavals := o.schedules, o.sequences, "-all", "-all"
+	if o.sample {
+		schedules, sequences, bugs, upheavals = min(schedules, 2000), min(sequences, 100), "-all=false", "-all=false"
+	}
+	test := func(words ...string) []string {
+		return append([]string{"go", "test", "-count=1", "-v", "-timeout=90m"}, words...)
+	}
+	return []process{
+		{"G8", "historic bugs switched on again: each is caught", test("-run=TestEachBugIsCaught", "./test/faults/seeded", bugs), "bugs", false, false},
+		{"G9", "the real controller on a model of the API server, adversarial schedules", test("-run=TestSchedules", "./test/faults/simulation", fmt.Sprint("-seed=", 1+o.seed*apart), fmt.Sprint("-schedules=", schedules)), "schedules", false, false},
+		{"G10", "the model answers as the real API server does", test("-run=TestModelAndAPIServer", "./test/faults/world", seed, fmt.Sprint("-sequences=", sequences)), "sequences", true, false},
+		{"G15", "CRDs absent, late, deleted, made anew, and etcd restored (G16)", test("-parallel=2", "-run=TestPlans", "./test/faults/upheaval", upheavals), "upheavals", true, false},
+	}
+}
+
+// goal of the command, for its help.
+type goal struct{ name, what string }
+
+func everything() []goal {
+	var all []goal
+	for _, g := range plans.AllGoals() {
+		all = append(all, goal{string(g), plans.What(g)})
+	}
+	for _, p := range processes(options{}) {
+		all = append(all, goal{string(p.goal), p.what})
+	}
+	return all
+}
+
+// summaries passes a test's output on to a file and finds the line that sums it up.
+type summaries struct {
+	out    io.Writer
+	mark   string
+	say    func(string)
+	rest   []byte
+	last   string
+	number int
+}
+
+func (s *summaries) Write(p []byte) (int, error) {
+	n, err := s.out.Write(p)
+	if err != nil {
+		return n, fmt.Errorf("write the log: %w", err)
+	}
+	s.rest = append(s.rest, p...)
+	for {
+		line, rest, found := bytes.Cut(s.rest, []byte("\n"))
+		if !found {
+			return n, nil
+		}
+		s.rest = rest
+		s.line(string(line))
+	}
+}
+
+// line looks for "MARK N" anywhere in a line: test logs put file and line in front.
+func (s *summaries) line(line string) {
+	found := regexp.MustCompile(regexp.QuoteMeta(s.mark) + ` (\d+)\b.*`).FindStringSubmatch(line)
+	if found == nil {
+		return
+	}
+	s.last = found[0]
+	s.number, _ = strconv.Atoi(found[1])
+	s.say(s.last)
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"stoic/test/faults/oracle"
+	"stoic/test/faults/plans"
+)
+
+// tally is what a run has come to.
+type tally struct {
+	began         time.Time
+	rows          []row
+	again         int // lives that the simulator has disturbed
+	failures      int
+	texts         []string
+	real          int             // plans on real API servers that struck
+	faulted, calm []time.Duration // canaries
+}
+
+type row struct {
+	goal                            plans.Goal
+	what                            string
+	possible, tried, missed, failed int
+	took                            time.Duration
+	settled                         []time.Duration
+	more                            string
+}
+
+// add the results of one goal; those of a goal that has a row already go into it.
+func (t *tally) add(goal plans.Goal, possible int, results []plans.Result, took time.Duration) {
+	if !slices.ContainsFunc(t.rows, func(r row) bool { return r.goal == goal }) {
+		t.rows = append(t.rows, row{goal: goal, what: plans.What(goal), possible: possible, took: took})
+	}
+	t.merge(goal, results)
+}
+
+// merge results into the row of their goal.
+func (t *tally) merge(goal plans.Goal, results []plans.Result) {
+	i := slices.IndexFunc(t.rows, func(r row) bool { return r.goal == goal })
+	if i < 0 {
+		return
+	}
+	r := &t.rows[i]
+	for _, result := range results {
+		r.tried++
+		switch {
+		case len(result.Violations) > 0:
+			r.failed++
+			t.failures++
+			t.texts = append(t.texts, fmt.Sprintf("%s\n%s    evidence: %s", result.Plan.Name(), violations(result.Violations), result.Evidence))
+		case result.Missed:
+			r.missed++
+		}
+		t.again += result.Again
+		if !result.Missed {
+			t.real++
+			r.settled = append(r.settled, result.Settled)
+		}
+		switch {
+		case result.Canary > 0 && goal == "G0" && result.Plan.Fault == plans.Fair:
+			t.calm = append(t.calm, result.Canary)
+		case result.Canary > 0 && goal != "G0":
+			t.faulted = append(t.faulted, result.Canary)
+		}
+	}
+}
+
+func violations(all []oracle.Violation) string {
+	var out strings.Builder
+	for _, v := range all {
+		fmt.Fprintf(&out, "    %s: %s\n", v.Oracle, strings.ReplaceAll(strings.TrimSpace(v.Text), "\n", "\n      "))
+	}
+	return out.String()
+}
+
+// stray is a failure that belongs to no plan.
+func (t *tally) stray(text string) {
+	t.failures++
+	t.texts = append(t.texts, text)
+}
+
+// process runs the test of a goal that has a process of its own.
+func (t *tally) process(ctx context.Context, g process, o options, say func(string, ...any)) {
+	say("%s: %s", g.goal, strings.Join(g.words, " "))
+	began := time.Now()
+	log, err := os.Create(filepath.Join(o.dir, string(g.goal)+".log"))
+	if err != nil {
+		t.stray(fmt.Sprintf("%s: %v", g.goal, err))
+		return
+	}
+	defer log.Close()
+	watch := &summaries{out: log, mark: g.summary, say: func(line string) { say("%s: %s", g.goal, line) }}
+	cmd := exec.CommandContext(ctx, g.words[0], g.words[1:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = o.root, watch, watch
+	cmd.Env = append(os.Environ(), "GOGC=400") // these tests make much garbage and little else; memory is not short
+	cmd.WaitDelay = time.Minute
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	err = cmd.Run()
+	r := row{goal: g.goal, what: g.what, took: time.Since(began), more: watch.last, tried: watch.number, possible: watch.number}
+	if err != nil {
+		r.failed = 1
+		t.stray(fmt.Sprintf("%s: %v\n    evidence: %s", g.goal, err, log.Name()))
+	}
+	if g.real {
+		t.real += r.tried
+	}
+	t.rows = append(t.rows, r)
+}
+
+const (
+	// slower is how much longer than without faults a healthy job beside them may take, and slack what of it is the
+	// machine's.
+	slower, slack = 1.2, 200 * time.Millisecond
+	// enough canaries make a median that means something.
+	enough = 15
+)
+
+// canaries compares healthy jobs that lived beside faults with those that lived without, in the same run (O8).
+func (t *tally) canaries(out io.Writer) {
+	if len(t.faulted) == 0 || len(t.calm) == 0 {
+		return
+	}
+	faulted, calm := oracle.Quantile(t.faulted, 0.5), oracle.Quantile(t.calm, 0.5)
+	fmt.Fprintf(out, "canary jobs ran after %v beside faults, after %v without (medians of %d and %d)\n",
+		faulted.Round(time.Millisecond), calm.Round(time.Millisecond), len(t.faulted), len(t.calm))
+	if len(t.calm) >= enough && len(t.faulted) >= enough && faulted > time.Duration(slower*float64(calm))+slack {
+		t.stray("O8: healthy jobs beside faults are slower")
+	}
+}
+
+// print writes the table.
+func (t *tally) print(out io.Writer) {
+	fmt.Fprintln(out)
+	w := tabwriter.NewWriter(out, 2, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "GOAL\tWHAT IS TRIED\tPOSSIBLE\tTRIED\tMISSED\tFAILED\tTIME\tSETTLED AFTER\t")
+	slices.SortStableFunc(t.rows, func(a, b row) int { return cmp.Compare(number(a.goal), number(b.goal)) })
+	for _, r := range t.rows {
+		settled := "-"
+		if len(r.settled) > 0 {
+			settled = oracle.Quantile(r.settled, 0.5).Round(10 * time.Millisecond).String()
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%v\t%s\t%s\n", r.goal, r.what, r.possible, r.tried, r.missed, r.failed, r.took.Round(time.Second), settled, r.more)
+	}
+	w.Flush()
+	fmt.Fprintln(out)
+	t.canaries(out)
+	fmt.Fprintf(out, "%d plans on real API servers in %v, %d failures\n", t.real, time.Since(t.began).Round(time.Second), t.failures)
+	if t.again > 0 {
+		fmt.Fprintf(out, "%d lives were lived again: the simulated kubelet had deleted a pod by its name (test/faults/plans/disturbed.go)\n", t.again)
+	}
+	for _, text := range t.texts {
+		fmt.Fprintf(out, "\nFAILED %s\n", text)
+	}
+}
+
+func number(g plans.Goal) int {
+	n := 0
+	_, _ = fmt.Sscanf(string(g), "G%d", &n)
+	return n
+}
