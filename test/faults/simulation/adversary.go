@@ -1,0 +1,329 @@
+package simulation
+
+import (
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"syscall"
+	"testing/synctest"
+	"time"
+
+	"stoic/test/faults/world"
+)
+
+// temper is what kind of adversary a schedule has. Each has its own preferences: some faults happen often in some schedules
+// and never in others, which reaches more than a little of everything everywhere.
+type temper struct {
+	steps int
+	// mischief and edits are of how many steps in a hundred the adversary, or the user, makes use.
+	mischief, edits int
+	// Weights of faults among each other; of what goes on anyway among each other.
+	lose, drop, refuse, late, stale, cut, bookmark, crash int
+	lag, time, kubelet                                    int
+	warm                                                  bool // the first process has read everything before the adversary begins
+	twins                                                 bool // two processes may run at once
+	noWatchList                                           bool
+	ends                                                  bool // replicas end well when all is fair
+}
+
+func drawTemper(r *rand.Rand) temper {
+	often := func() int { return pick(r, 0, 1, 1, 4) }
+	return temper{steps: 30 + r.IntN(90), mischief: pick(r, 0, 3, 8, 15, 30), edits: pick(r, 0, 2, 6, 15),
+		lose: often(), drop: often(), refuse: often(), late: often(), stale: 2 * often(), cut: often(), bookmark: often(), crash: often(),
+		lag: pick(r, 1, 5, 20, 20), time: pick(r, 2, 6, 15), kubelet: pick(r, 4, 20, 40),
+		warm: r.IntN(3) > 0, twins: r.IntN(6) == 0, noWatchList: r.IntN(3) == 0, ends: r.IntN(2) == 0}
+}
+
+// step is one thing that may happen next.
+type step struct {
+	weight int
+	do     func()
+}
+
+// choices collects steps. Their order depends on nothing but the seed.
+type choices struct{ all []step }
+
+func (c *choices) add(weight int, do func()) {
+	if weight > 0 {
+		c.all = append(c.all, step{weight, do})
+	}
+}
+
+func (c *choices) choose(r *rand.Rand) bool {
+	total := 0
+	for _, s := range c.all {
+		total += s.weight
+	}
+	if total == 0 {
+		return false
+	}
+	at := r.IntN(total)
+	for _, s := range c.all {
+		if at -= s.weight; at < 0 {
+			s.do()
+			return true
+		}
+	}
+	return false
+}
+
+// adversary does one thing: a fault, an edit, or what goes on anyway.
+func (s *schedule) adversary() {
+	var goesOn, faults, edits choices
+	mischief := s.temper.mischief
+	for _, q := range s.requests() {
+		s.requestSteps(&goesOn, &faults, q)
+		if q.writes() {
+			mischief = 2 * s.temper.mischief // that is when it counts
+		}
+	}
+	for _, w := range slices.Clone(s.streams) {
+		s.watchSteps(&goesOn, &faults, w)
+	}
+	goesOn.add(s.temper.time, func() {
+		s.pass(pick(s.rng, 60*time.Millisecond, 500*time.Millisecond, time.Second, 2*time.Second, 5*time.Second, 11*time.Second, 11*time.Second, 31*time.Second, 31*time.Second, 2*time.Minute))
+	})
+	s.processSteps(&goesOn, &faults)
+	s.kubeletSteps(&goesOn)
+	s.collectorSteps(&goesOn)
+	s.user.steps(&edits)
+	switch die := s.rng.IntN(100); {
+	case die < mischief && faults.choose(s.rng):
+	case die >= 100-s.temper.edits && edits.choose(s.rng):
+	default:
+		goesOn.choose(s.rng)
+	}
+}
+
+// requests that wait, in an order that is the same in each run.
+func (s *schedule) requests() []*request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.parked)
+}
+
+func (s *schedule) processSteps(goesOn, faults *choices) {
+	for _, p := range s.living {
+		faults.add(s.temper.crash, func() { s.crash(p) })
+	}
+	switch {
+	case len(s.living) == 0:
+		goesOn.add(20, s.start)
+	case len(s.living) == 1 && s.temper.twins && len(s.processes) < 6:
+		goesOn.add(2, s.start)
+	}
+}
+
+func (s *schedule) requestSteps(goesOn, faults *choices, q *request) {
+	if q.answer != nil {
+		goesOn.add(10, func() { s.note("answer %s", short(q)); s.reply(q, *q.answer) })
+		return
+	}
+	goesOn.add(20, func() { s.reply(q, s.serve(q, false)) })
+	if q.resource == "discovery" {
+		return // see package upheaval
+	}
+	if q.reflects() {
+		faults.add(s.temper.stale, func() { s.reply(q, s.serve(q, true)) })
+	}
+	times := 1 // what is written matters more than what is read
+	if q.writes() && q.resource != "events" {
+		times = 6
+	}
+	faults.add(times*s.temper.lose, func() { s.lose(q) })
+	faults.add(times*s.temper.refuse, func() { s.refuse(q) })
+	if !q.writes() {
+		return
+	}
+	faults.add(times*s.temper.late, func() { s.count("late"); a := s.serve(q, false); q.answer = &a })
+	faults.add(times*s.temper.drop, func() { s.drop(q) })
+	faults.add(times*s.temper.crash, func() { s.serve(q, false); s.crash(q.from) })
+}
+
+// short names a request in the trace: a hash stands for its body.
+func short(q *request) string {
+	sum := fnv.New32a()
+	_, _ = io.WriteString(sum, q.key) // never fails
+	return fmt.Sprintf("%d %s %s %s %08x", q.from.id, q.method, q.resource, q.name, sum.Sum32())
+}
+
+func (s *schedule) count(fault string) { s.Faults[fault]++ }
+
+// serve carries a request out. A stale answer to a reflector is one that its request allows.
+func (s *schedule) serve(q *request, stale bool) answer {
+	if q.reflects() {
+		a, at := s.reflect(q, stale)
+		s.note("serve %s as of %d -> %d", short(q), at, a.code)
+		if a.code >= 300 {
+			q.from.failed(q.resource)
+		}
+		return a
+	}
+	if q.resource == "discovery" {
+		s.note("serve %s", short(q))
+		return s.discover(q)
+	}
+	if s.meddle != nil {
+		if a, done := s.meddle(q); done {
+			return a
+		}
+	}
+	if q.method == http.MethodGet && q.name == "" {
+		clear(q.from.made) // a pass reads around caches that lag; what comes after it may trust them again
+	}
+	known := s.judge.before(q)
+	code, body := s.world.Do(q.http)
+	changed := s.world.Version() != s.absorbed
+	s.note("serve %s -> %d%s", short(q), code, said(code, body))
+	s.absorb()
+	if q.method == http.MethodPost {
+		s.judge.posted(q, code)
+	}
+	if changed {
+		s.Writes++
+		s.judge.after(q, known)
+	}
+	return answer{code: code, body: body}
+}
+
+// said is the message of a refusal.
+func said(code int, body []byte) string {
+	if code < 300 {
+		return ""
+	}
+	return " " + string(body)
+}
+
+// reflect answers a list or a watch of a reflector.
+func (s *schedule) reflect(q *request, stale bool) (answer, int64) {
+	since, named := q.since()
+	if named && since == 0 {
+		s.violated("a list or watch of %s at resourceVersion 0", q.resource)
+	}
+	initial := q.query.Get("sendInitialEvents") != ""
+	if initial && s.temper.noWatchList {
+		return refusal(http.StatusUnprocessableEntity, "Invalid", `sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled`), 0
+	}
+	at := s.world.Version()
+	if named && q.watches() && !initial {
+		return s.cache.open(q, since), since
+	}
+	if named && stale && since < at {
+		s.count("stale")
+		at = since + s.rng.Int64N(at-since+1)
+	}
+	if q.watches() {
+		return s.cache.open(q, at), at
+	}
+	return s.cache.list(q, at), at
+}
+
+func (s *schedule) lose(q *request) {
+	s.count("lost")
+	s.note("lose %s", short(q))
+	q.from.failed(q.resource)
+	err := errCut
+	if q.reflects() { // these client-go sends again by itself; of a pass nobody could say then whether it still runs
+		err = pick(s.rng, error(syscall.ECONNRESET), io.ErrUnexpectedEOF, errCut)
+	}
+	s.reply(q, answer{err: err})
+}
+
+// drop carries a request out and does not say so.
+func (s *schedule) drop(q *request) {
+	s.count("dropped")
+	s.serve(q, false)
+	if s.rng.IntN(2) == 0 {
+		s.reply(q, refusal(http.StatusGatewayTimeout, "Timeout", "the request did not complete within the allotted time"))
+	} else {
+		s.reply(q, answer{err: errCut})
+	}
+}
+
+// refuse answers a request as an API server may that is busy, starts, or has a webhook that does.
+func (s *schedule) refuse(q *request) {
+	refusals := []answer{
+		refusal(http.StatusTooManyRequests, "TooManyRequests", "the server has received too many requests and has asked us to try again later"),
+		refusal(http.StatusInternalServerError, "InternalError", "etcdserver: leader changed"),
+		refusal(http.StatusServiceUnavailable, "ServiceUnavailable", "the server is currently unable to handle the request"),
+		refusal(http.StatusGatewayTimeout, "Timeout", "the request did not complete within the allotted time"),
+	}
+	if q.writes() && q.resource != "events" { // an event that is refused for good is given up, and may be
+		refusals = append(refusals, refusal(http.StatusConflict, "Conflict", "Operation cannot be fulfilled: please apply your changes to the latest version and try again"),
+			refusal(http.StatusUnprocessableEntity, "Invalid", "admission webhook denied the request"),
+			refusal(http.StatusForbidden, "Forbidden", "exceeded quota: small"))
+	}
+	if q.reflects() {
+		refusals = append(refusals, refusal(http.StatusGone, "Expired", "too old resource version"))
+	}
+	a := pick(s.rng, refusals...)
+	s.count(fmt.Sprint(a.code))
+	s.note("refuse %s with %d", short(q), a.code)
+	q.from.failed(q.resource)
+	s.reply(q, a)
+}
+
+func refusal(code int, reason, message string) answer {
+	return answer{code: code, body: status(code, reason, message)}
+}
+
+func status(code int, reason, message string) []byte {
+	return encode(map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": map[string]any{}, "status": "Failure", "reason": reason, "code": code, "message": message})
+}
+
+func (s *schedule) watchSteps(goesOn, faults *choices, w *stream) {
+	cut := s.temper.cut
+	if next, some := s.cache.next(w); some {
+		cut *= 4 // what it has not heard it may never hear
+		goesOn.add(s.temper.lag, func() { s.deliver(w, next) })
+	} else if w.watch.Bookmarks {
+		goesOn.add(min(s.temper.bookmark, 1), func() {
+			s.note("bookmark %d %s %d", w.from.id, w.resource, w.position)
+			w.send("BOOKMARK", w.watch.Bookmark(w.position, false))
+		})
+	}
+	faults.add(cut, func() {
+		s.count("cut")
+		s.note("cut %d %s", w.from.id, w.resource)
+		w.from.failed(w.resource)
+		w.end()
+	})
+	faults.add(cut, func() {
+		s.count("410")
+		s.note("expire %d %s", w.from.id, w.resource)
+		w.from.failed(w.resource)
+		w.send("ERROR", status(http.StatusGone, "Expired", "too old resource version"))
+		w.end()
+	})
+}
+
+func (s *schedule) deliver(w *stream, c world.Change) {
+	s.note("deliver %d %s %s %s v%d", w.from.id, c.Type, c.Resource, c.Name, c.Version)
+	w.send(c.Type, c.Object)
+	w.position = c.Version
+}
+
+// pass lets time pass, at least until every reflector has asked again.
+func (s *schedule) pass(d time.Duration) {
+	for _, p := range s.living {
+		d = max(d, p.missing())
+	}
+	s.note("%s pass", d)
+	time.Sleep(d)
+	for range 12 {
+		synctest.Wait()
+		longest := time.Duration(0)
+		for _, p := range s.living {
+			longest = max(longest, p.missing())
+		}
+		if longest == 0 {
+			return
+		}
+		s.note("a reflector is late")
+		time.Sleep(longest)
+	}
+	s.violated("a reflector does not ask again")
+}

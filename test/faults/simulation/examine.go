@@ -1,0 +1,201 @@
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// examine says whether the world is as the job asks for, now that it is at rest.
+//
+//	the job           its children                                   its status
+//	gone              none that name it as their owner               -
+//	is no job         as they were                                   Stalled, and an event with the path
+//	is over           as cleanPodPolicy says                         a verdict that some pod, or a limit, bears out
+//	is suspended      none                                           Suspended, not Running
+//	else              one live pod and one service for each replica  not Suspended; Running if its pods do; the counts
+func (s *schedule) examine() {
+	j := s.mirror.job()
+	for name, p := range s.mirror.pods {
+		if p.owner != "" && (j.gone || p.owner != j.uid) {
+			s.violated("at rest: pod %s belongs to a job that is gone", name)
+		}
+	}
+	for name, c := range s.mirror.services {
+		if c.owner != "" && (j.gone || c.owner != j.uid) {
+			s.violated("at rest: service %s belongs to a job that is gone", name)
+		}
+	}
+	switch verdict := j.status.verdict(); {
+	case j.gone:
+	case j.deleting:
+		s.violated("at rest: the job is still being deleted")
+	case j.broken != "":
+		s.examineBroken(j)
+	case verdict != "":
+		s.examineOver(j, verdict)
+	case j.suspend:
+		s.examineSuspended(j)
+	default:
+		s.examineRunning(j)
+	}
+}
+
+func (s *schedule) examineBroken(j *jobVersion) {
+	if !j.status.is("Stalled") {
+		s.violated("at rest: the spec is wrong at %s and the job is not Stalled", j.broken)
+	}
+	for _, e := range s.mirror.events {
+		if e.UID == j.uid && e.FieldPath == j.broken && e.Type == "Warning" {
+			return
+		}
+	}
+	s.violated("at rest: no event tells that the spec is wrong at %s", j.broken)
+}
+
+// mine are the children of the job, by name.
+func (s *schedule) mine(j *jobVersion) (pods map[string]*pod, services map[string]bool) {
+	pods, services = map[string]*pod{}, map[string]bool{}
+	for name, p := range s.mirror.pods {
+		if p.owner == j.uid {
+			pods[name] = p
+		}
+	}
+	for name, c := range s.mirror.services {
+		if c.owner == j.uid {
+			services[name] = true
+		}
+	}
+	return pods, services
+}
+
+func (s *schedule) examineOver(j *jobVersion, verdict string) {
+	pods, services := s.mine(j)
+	for name, p := range pods {
+		if j.clean == "All" || j.clean == "Running" && !p.over() {
+			s.violated("at rest: the job is over, cleanPodPolicy is %s, and pod %s is there (%s)", j.clean, name, p.phase)
+		}
+	}
+	for name := range services {
+		if j.clean == "All" || j.clean == "Running" && pods[name] == nil {
+			s.violated("at rest: the job is over, cleanPodPolicy is %s, and service %s is there", j.clean, name)
+		}
+	}
+	if j.status.Completion == "" {
+		s.violated("at rest: the job is over and has no completionTime")
+	}
+	if j.status.is("Running") || j.status.is("Restarting") {
+		s.violated("at rest: the job is over and says that it is Running or Restarting")
+	}
+	if s.manifest.ttl != nil && !j.suspend {
+		s.violated("at rest: the job is over and its time to live has passed")
+	}
+	for role, n := range j.status.Replicas {
+		if n.Active != 0 {
+			s.violated("at rest: the job is over and %d replicas of %s are active", n.Active, role)
+		}
+	}
+	s.examineVerdict(j, verdict)
+}
+
+// examineVerdict: something that has happened bears it out.
+func (s *schedule) examineVerdict(j *jobVersion, verdict string) {
+	of := s.mirror.failed
+	switch {
+	case verdict == "Succeeded":
+		of = s.mirror.succeeded
+	case s.manifest.deadline != nil, s.manifest.backoff != nil, s.user.tampered:
+		return // a verdict of which no trace is left is put back as Failed
+	}
+	for key := range of {
+		if strings.HasPrefix(key, j.uid+"/") {
+			return
+		}
+	}
+	s.violated("at rest: the job is said to have %s, and no pod ever has", verdict)
+}
+
+func (s *schedule) examineSuspended(j *jobVersion) {
+	pods, services := s.mine(j)
+	if len(pods)+len(services) > 0 {
+		s.violated("at rest: the job is suspended and has %d pods and %d services", len(pods), len(services))
+	}
+	if !j.status.is("Suspended") || j.status.is("Running") {
+		s.violated("at rest: the job is suspended and its status says otherwise")
+	}
+}
+
+func (s *schedule) examineRunning(j *jobVersion) {
+	pods, services := s.mine(j)
+	if s.manifest.deadline != nil && !s.user.postponed {
+		s.violated("at rest: the deadline has passed and the job is not over")
+	}
+	wanted := map[string]bool{}
+	for _, r := range s.manifest.roles {
+		for i := range r.replicas {
+			name := fmt.Sprintf("%s-%s-%d", s.manifest.name, r.label, i)
+			wanted[name] = true
+			switch p := pods[name]; {
+			case p == nil && s.taken(j, s.mirror.pods[name] != nil):
+			case p == nil:
+				s.violated("at rest: pod %s is missing", name)
+			case p.phase == "Failed":
+				s.violated("at rest: pod %s has failed (%d), and the job neither has nor goes on (%s)", name, p.code, r.restart)
+			}
+			if !services[name] && !s.taken(j, s.mirror.services[name] != nil) {
+				s.violated("at rest: service %s is missing", name)
+			}
+		}
+	}
+	for name := range pods {
+		if !wanted[name] {
+			s.violated("at rest: pod %s is one that the job does not ask for", name)
+		}
+	}
+	for name := range services {
+		if !wanted[name] {
+			s.violated("at rest: service %s is one that the job does not ask for", name)
+		}
+	}
+	if j.status.is("Suspended") || j.status.is("Stalled") {
+		s.violated("at rest: the job goes on and its status says otherwise")
+	}
+	s.examineCounts(j, pods)
+}
+
+// taken says whether a name is somebody else's, and the author has been told. What a job leaves behind that was deleted
+// with the policy Orphan is nobody's.
+func (s *schedule) taken(j *jobVersion, there bool) bool {
+	return there && slices.ContainsFunc(s.mirror.events, func(e event) bool {
+		return e.UID == j.uid && e.Reason == "NameConflict"
+	})
+}
+
+func (s *schedule) examineCounts(j *jobVersion, pods map[string]*pod) {
+	lead, done := s.manifest.lead()
+	running, succeeded := 0, 0
+	for _, r := range s.manifest.roles {
+		var active, ended int32
+		for i := range r.replicas {
+			switch p := pods[fmt.Sprintf("%s-%s-%d", s.manifest.name, r.label, i)]; {
+			case p == nil:
+			case p.phase == "Running":
+				active++
+			case p.phase == "Succeeded":
+				ended++
+			}
+		}
+		if r.name == lead {
+			running, succeeded = int(active), int(ended)
+			if done(pods, r.replicas, succeeded, running) {
+				s.violated("at rest: the lead has succeeded and the job has no verdict")
+			}
+		}
+		if got := j.status.Replicas[r.name]; got.Active != active || got.Succeeded != ended || got.Failed != 0 {
+			s.violated("at rest: the status counts %v of %s, and %d are active, %d have succeeded", got, r.name, active, ended)
+		}
+	}
+	if running > 0 && (!j.status.is("Running") || j.status.is("Restarting")) {
+		s.violated("at rest: the lead runs and the job is not Running")
+	}
+}

@@ -1,0 +1,114 @@
+package simulation
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	// calm is longer than the longest back-off of the operator, and than any time limit that a manifest has.
+	calm = 5*time.Minute + 20*time.Second
+	// stays is for how much longer nothing may be written; longStays in every twenty-fifth schedule.
+	stays, longStays = time.Minute, time.Hour
+	// patience is within how much time, and how many steps, a fair world must come to rest.
+	patience, patientSteps = 3 * time.Hour, 3000
+)
+
+// fair ends all faults: one process runs, every request is served, every event is heard, pods run, and users let the job be.
+// The job must come to rest in the state that it asks for, and stay there.
+func (s *schedule) fair() {
+	s.note("from now on all is fair")
+	s.mu.Lock()
+	s.gate.fair = true
+	s.mu.Unlock()
+	for len(s.living) > 1 {
+		s.crash(s.living[0])
+	}
+	if len(s.living) == 0 {
+		s.start()
+	}
+	s.user.leave()
+	s.user.show()
+	if s.rng.IntN(2) == 0 && s.user.broken != "" && !s.mirror.job().gone {
+		s.user.repair()
+	}
+	s.pass(time.Second)
+	if !s.rest(calm) {
+		s.violated("the world does not come to rest")
+		return
+	}
+	s.examine()
+	longer := stays
+	if s.Seed%25 == 0 {
+		longer = longStays
+	}
+	before := s.world.Version()
+	if s.note("it must stay so for %s", longer); !s.rest(longer) || s.world.Version() != before {
+		s.violated("after it had come to rest, something was written")
+	}
+}
+
+// rest runs the fair world until nothing was committed for some time.
+func (s *schedule) rest(quiet time.Duration) bool {
+	begin, last, version := time.Now(), time.Now(), s.world.Version()
+	for steps := 0; steps < patientSteps && time.Since(begin) < patience; steps++ {
+		s.settle()
+		acted := s.fairStep()
+		if now := s.world.Version(); now != version {
+			last, version = time.Now(), now
+		}
+		if acted {
+			continue
+		}
+		left := quiet - time.Since(last)
+		if left <= 0 {
+			return true
+		}
+		timer := time.NewTimer(left)
+		select {
+		case <-s.arrived:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+	return false
+}
+
+// fairStep does the next thing that is due, and says whether there was one.
+func (s *schedule) fairStep() bool {
+	for _, q := range s.requests() {
+		if q.answer != nil {
+			s.note("answer %s", short(q))
+			s.reply(q, *q.answer)
+		} else {
+			s.reply(q, s.serve(q, false))
+		}
+		return true
+	}
+	for _, w := range slices.Clone(s.streams) {
+		if next, some := s.cache.next(w); some {
+			s.deliver(w, next)
+			return true
+		}
+	}
+	for _, name := range s.mirror.podNames() {
+		switch p := s.mirror.pods[name]; {
+		case p.deleting:
+			s.gone(p)
+		case p.phase == "Pending":
+			s.runs(p)
+		case p.phase == "Running" && s.temper.ends:
+			s.ends(p, "Succeeded", 0)
+		default:
+			continue
+		}
+		return true
+	}
+	for _, step := range s.world.Collect() {
+		s.note("collector: %s", step.What)
+		step.Do()
+		s.absorb()
+		return true
+	}
+	return false
+}

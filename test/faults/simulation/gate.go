@@ -1,0 +1,328 @@
+package simulation
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"stoic/test/faults/world"
+)
+
+// gate is where the requests of all processes wait for the adversary.
+type gate struct {
+	mu      sync.Mutex
+	parked  []*request
+	streams []*stream
+	// arrived has something in it if a request came since it was last emptied.
+	arrived chan struct{}
+	// served are the answers to discovery, by path. They never change; once all is fair they are given at once.
+	served map[string][]byte
+	fair   bool
+}
+
+// request of a process that waits at the gate, or whose answer does.
+type request struct {
+	from     *process
+	http     *http.Request
+	method   string
+	resource string // plural, with the subresource if there is one: "tfjobs/status"
+	name     string
+	query    url.Values
+	body     []byte
+	key      string // what it is sorted by; the same in every run with the same seed
+
+	made    string // the UID of what it has made
+	answers chan answer
+	answer  *answer // it was carried out, and this is what its sender has yet to hear
+}
+
+// answer to a request.
+type answer struct {
+	code   int
+	body   []byte
+	stream *stream
+	err    error
+}
+
+var (
+	errCut  = errors.New("no route to host") // client-go does not try again by itself
+	errDead = errors.New("dial: this process is dead")
+)
+
+// process is one run of the operator, seen from the API server.
+type process struct {
+	id   int
+	gate *gate
+	dead bool // guarded by gate.mu
+	stop context.CancelFunc
+	done chan struct{}
+	jobs string // the resource of the jobs
+	// knows is, for each resource, the version that no pass which runs can be older than.
+	knows map[string]int64
+	// made are the UIDs of what it was told that it has made, by resource and name.
+	made map[string]string
+	// watched are the resources that it has begun to list or watch, with the trouble it has had with them.
+	watched map[string]*trouble
+}
+
+// RoundTrip waits at the gate until the adversary answers.
+func (p *process) RoundTrip(r *http.Request) (*http.Response, error) {
+	q, err := p.read(r)
+	if err != nil {
+		return nil, err
+	}
+	if q.resource == "discovery" && p.gate.isFair(p) {
+		return q.response(p.gate.discover(q))
+	}
+	if !p.gate.park(q) {
+		return nil, errDead
+	}
+	select {
+	case a := <-q.answers:
+		return q.response(a)
+	case <-r.Context().Done():
+		p.gate.remove(q)
+		return nil, fmt.Errorf("wait for %s: %w", q.key, context.Cause(r.Context()))
+	}
+}
+
+func (p *process) read(r *http.Request) (*request, error) {
+	q := &request{from: p, http: r, method: r.Method, query: r.URL.Query(), answers: make(chan answer, 1)}
+	if r.Body != nil {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, fmt.Errorf("read the body of a request: %w", err)
+		}
+		q.body = body
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	q.resource, q.name = target(r.URL.Path)
+	q.query.Del("timeoutSeconds") // client-go draws it
+	q.query.Del("timeout")
+	q.key = fmt.Sprintf("%d %s %s?%s %s", p.id, q.method, r.URL.Path, q.query.Encode(), q.body)
+	return q, nil
+}
+
+// target reads a path: /api/v1/namespaces/NS/pods/NAME, /apis/G/V/RESOURCE, /apis/G/V.
+func target(path string) (resource, name string) {
+	steps := strings.Split(strings.Trim(path, "/"), "/")
+	root := 2
+	if steps[0] == "apis" {
+		root = 3
+	}
+	if len(steps) <= root {
+		return "discovery", ""
+	}
+	steps = steps[root:]
+	if steps[0] == "namespaces" && len(steps) > 2 {
+		steps = steps[2:]
+	}
+	resource = steps[0]
+	if len(steps) > 1 {
+		name = steps[1]
+	}
+	if len(steps) > 2 {
+		resource += "/" + steps[2]
+	}
+	return resource, name
+}
+
+func (q *request) writes() bool { return q.method != http.MethodGet }
+
+func (q *request) watches() bool { return q.query.Get("watch") != "" }
+
+// reflects says that it comes from a reflector and not from a pass.
+func (q *request) reflects() bool {
+	return q.method == http.MethodGet && q.name == "" && q.resource != "discovery" && !strings.Contains(q.query.Get("labelSelector"), "job-name")
+}
+
+func (q *request) response(a answer) (*http.Response, error) {
+	if a.err != nil {
+		return nil, a.err
+	}
+	response := &http.Response{StatusCode: a.code, Status: http.StatusText(a.code), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/json"}}, Request: q.http, ContentLength: int64(len(a.body))}
+	if a.stream != nil {
+		response.Body, response.ContentLength = a.stream, -1
+	} else {
+		response.Body = io.NopCloser(bytes.NewReader(a.body))
+	}
+	return response, nil
+}
+
+func (g *gate) isFair(p *process) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.fair && !p.dead
+}
+
+func (g *gate) discover(q *request) answer {
+	body, ok := g.served[q.http.URL.Path]
+	if !ok {
+		return refusal(http.StatusNotFound, "NotFound", "the server could not find the requested resource")
+	}
+	return answer{code: http.StatusOK, body: body}
+}
+
+// park lets a request wait, unless its process is dead.
+func (g *gate) park(q *request) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if q.from.dead {
+		return false
+	}
+	at, _ := slices.BinarySearchFunc(g.parked, q, func(a, b *request) int { return cmp.Compare(a.key, b.key) })
+	g.parked = slices.Insert(g.parked, at, q)
+	if q.reflects() && q.from.watched[q.resource] == nil {
+		q.from.watched[q.resource] = &trouble{}
+	}
+	select {
+	case g.arrived <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+// remove forgets a request.
+func (g *gate) remove(q *request) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.parked = slices.DeleteFunc(g.parked, func(other *request) bool { return other == q })
+}
+
+// reply sends a request its answer.
+func (g *gate) reply(q *request, a answer) {
+	g.remove(q)
+	if a.code == http.StatusCreated {
+		q.from.made[q.resource+"/"+metaOf(q.body).Name] = q.made
+	}
+	q.answers <- a
+}
+
+// kill cuts a process off: nothing that it has not sent yet is ever carried out.
+func (g *gate) kill(p *process) {
+	g.mu.Lock()
+	p.dead = true
+	var cut []*request
+	for _, q := range g.parked {
+		if q.from == p {
+			cut = append(cut, q)
+		}
+	}
+	var ended []*stream
+	for _, s := range g.streams {
+		if s.from == p {
+			ended = append(ended, s)
+		}
+	}
+	g.mu.Unlock()
+	for _, q := range cut {
+		g.reply(q, answer{err: errDead})
+	}
+	for _, s := range ended {
+		s.end()
+	}
+	p.stop()
+}
+
+// stream is one open watch, and the body of its response.
+type stream struct {
+	from     *process
+	gate     *gate
+	resource string
+	watch    *world.Watch
+	position int64 // all events up to this version were sent, or do not concern the watcher
+	ctx      context.Context
+
+	chunks chan []byte
+	rest   []byte
+	ended  chan struct{}
+	once   sync.Once
+}
+
+// room for the events that one watcher has been sent and not read: those of one state at most.
+const room = 64
+
+func (g *gate) open(q *request, watch *world.Watch, position int64) *stream {
+	s := &stream{from: q.from, gate: g, resource: q.resource, watch: watch, position: position, ctx: q.http.Context(),
+		chunks: make(chan []byte, room), ended: make(chan struct{})}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	at, _ := slices.BinarySearchFunc(g.streams, s, func(a, b *stream) int {
+		return cmp.Or(cmp.Compare(a.from.id, b.from.id), cmp.Compare(a.resource, b.resource))
+	})
+	g.streams = slices.Insert(g.streams, at, s)
+	return s
+}
+
+// send lets the watcher hear one event.
+func (s *stream) send(kind string, object []byte) {
+	line := make([]byte, 0, len(object)+40)
+	line = append(line, `{"type":"`...)
+	line = append(line, kind...)
+	line = append(line, `","object":`...)
+	line = append(line, object...)
+	line = append(line, '}', '\n')
+	s.chunks <- line
+}
+
+// end cuts the watch; what was sent is still heard.
+func (s *stream) end() {
+	s.gate.mu.Lock()
+	s.gate.streams = slices.DeleteFunc(s.gate.streams, func(other *stream) bool { return other == s })
+	s.gate.mu.Unlock()
+	s.once.Do(func() { close(s.ended) })
+}
+
+func (s *stream) Read(p []byte) (int, error) {
+	if len(s.rest) == 0 {
+		select {
+		case s.rest = <-s.chunks:
+		default:
+			select {
+			case s.rest = <-s.chunks:
+			case <-s.ended:
+				select {
+				case s.rest = <-s.chunks:
+				default:
+					return 0, io.EOF
+				}
+			case <-s.ctx.Done():
+				return 0, s.ctx.Err()
+			}
+		}
+	}
+	n := copy(p, s.rest)
+	s.rest = s.rest[n:]
+	return n, nil
+}
+
+// Close is called by the watcher when it has heard enough.
+func (s *stream) Close() error {
+	s.end()
+	return nil
+}
+
+// since is the version that a request names.
+func (q *request) since() (version int64, named bool) {
+	version, err := strconv.ParseInt(q.query.Get("resourceVersion"), 10, 64)
+	return version, err == nil
+}
+
+// failed notes that a reflector may back off.
+func (p *process) failed(resource string) {
+	p.gate.mu.Lock()
+	defer p.gate.mu.Unlock()
+	if t := p.watched[resource]; t != nil {
+		t.failures++
+	}
+}

@@ -1,0 +1,165 @@
+package simulation
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+)
+
+// judge looks at every write of the operator when it is committed. What it demands is said without the help of the
+// operator's own packages.
+//
+//	a write                  may only
+//	of anything              touch the job and what it controls
+//	DELETE                   name the UID of what it means; of a pod: one that failed, or that the job asks for no more
+//	                         in some version that the process may still believe in
+//	POST of a pod, service   be for what its process was not told that it has made, and be for the job that is there, if the process cannot know that this is being deleted, or over
+//	PATCH of a status        keep the verdict
+type judge struct {
+	*schedule
+	// excused counts, by name, the pods that others have taken away.
+	excused map[string]int
+}
+
+// state before a write.
+type before struct {
+	job      jobVersion
+	pod      *pod
+	service  *child
+	versions []jobVersion // that the process may believe in
+}
+
+func (j *judge) before(q *request) before {
+	b := before{job: *j.mirror.job(), pod: j.mirror.pods[q.name], service: j.mirror.services[q.name]}
+	for i, v := range j.mirror.jobs {
+		// The one before the first that it cannot but know of is what it knows.
+		if known := q.from.knows[q.from.jobs]; v.version > known || i+1 == len(j.mirror.jobs) || j.mirror.jobs[i+1].version > known {
+			b.versions = append(b.versions, v)
+		}
+	}
+	return b
+}
+
+// believes says whether the process may believe in a version of which this is true.
+func (b *before) believes(is func(*jobVersion) bool) bool {
+	for i := range b.versions {
+		if is(&b.versions[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// after a write that changed something.
+func (j *judge) after(q *request, b before) {
+	switch {
+	case q.resource == "events":
+	case q.method == http.MethodPost:
+		j.created(q, b)
+	case q.method == http.MethodDelete:
+		j.deleted(q, b)
+	case q.resource == q.from.jobs || q.resource == q.from.jobs+"/status":
+		j.patched(q, b)
+	default:
+		j.violated("%s %s %s: nothing of this kind is ever changed", q.method, q.resource, q.name)
+	}
+}
+
+// posted: nobody asks for what he was told that he has made, as long as it is there and he can see it.
+func (j *judge) posted(q *request, code int) {
+	name := metaOf(q.body).Name
+	there := j.mirror.services[name]
+	if p := j.mirror.pods[name]; q.resource == "pods" && p != nil {
+		there = &p.child
+	} else if q.resource != "services" {
+		return
+	}
+	switch {
+	case there == nil:
+	case code == http.StatusCreated:
+		q.made = there.UID
+	case code == http.StatusConflict && q.from.made[q.resource+"/"+name] == there.UID && there.owner == metaOf(q.body).controller() && there.Labels[labelOperator] != "":
+		j.violated("%s %s was asked for again by the process that had made it", q.resource, name)
+	}
+}
+
+func (j *judge) created(q *request, b before) {
+	m := metaOf(q.body)
+	of := m.controller()
+	mine := func(is func(*jobVersion) bool) func(*jobVersion) bool {
+		return func(v *jobVersion) bool { return v.uid == of && is(v) }
+	}
+	if !b.believes(mine(func(v *jobVersion) bool { return !v.gone && !v.deleting })) {
+		j.violated("%s %s was made for a job that is gone or going, and the operator knew", q.resource, m.Name)
+	}
+	if !b.believes(mine(func(v *jobVersion) bool { return v.status.verdict() == "" })) {
+		j.violated("%s %s was made for a job that is over, and the operator knew", q.resource, m.Name)
+	}
+	if !b.believes(mine(func(v *jobVersion) bool { return !v.suspend && v.broken == "" && j.asked(v, m.Name) })) {
+		j.violated("%s %s was made, which the job does not ask for", q.resource, m.Name)
+	}
+	if q.resource != "pods" {
+		return
+	}
+	live := 0
+	for _, p := range j.mirror.pods {
+		if p.owner == of && !p.over() && p.Labels[labelRole] == m.Labels[labelRole] && p.Labels[labelIndex] == m.Labels[labelIndex] {
+			live++
+		}
+	}
+	if live > 1 {
+		j.violated("%d live pods of %s %s", live, m.Labels[labelRole], m.Labels[labelIndex])
+	}
+}
+
+// asked says whether a version of the job has a replica of that name.
+func (j *judge) asked(v *jobVersion, name string) bool {
+	label, index, ok := j.mirror.place(name)
+	return ok && index < v.replicas[label]
+}
+
+func (j *judge) deleted(q *request, b before) {
+	var options struct{ Preconditions struct{ UID string } }
+	_ = json.Unmarshal(q.body, &options)
+	if options.Preconditions.UID == "" {
+		j.violated("DELETE %s %s names no UID", q.resource, q.name)
+	}
+	over := func(v *jobVersion) bool { return v.status.verdict() != "" || strings.Contains(v.ledger, `"verdict"`) }
+	unwanted := func(v *jobVersion) bool { return v.suspend || over(v) || !j.asked(v, q.name) }
+	ours := func(c *child) bool {
+		owner := c.owner
+		if was := j.mirror.disowned[c.UID]; was.at > q.from.knows[q.resource] {
+			owner = was.owner // it may not have heard of that yet
+		}
+		return b.believes(func(v *jobVersion) bool { return v.uid == owner })
+	}
+	switch q.resource {
+	case q.from.jobs:
+		if !b.believes(over) {
+			j.violated("the job was deleted, which is not over")
+		}
+	case "pods":
+		if !ours(&b.pod.child) {
+			j.violated("pod %s was deleted, which belongs to somebody else", q.name)
+		}
+		if b.pod.phase != "Failed" && !b.believes(unwanted) {
+			j.violated("pod %s was deleted, which the job asks for and which has not failed", q.name)
+		}
+	case "services":
+		if !ours(b.service) {
+			j.violated("service %s was deleted, which belongs to somebody else", q.name)
+		}
+		if !b.believes(unwanted) {
+			j.violated("service %s was deleted, which the job asks for", q.name)
+		}
+	default:
+		j.violated("DELETE %s %s", q.resource, q.name)
+	}
+}
+
+func (j *judge) patched(q *request, b before) {
+	was, is := b.job.status.verdict(), j.mirror.job().status.verdict()
+	if was != "" && is != was && !j.mirror.job().gone {
+		j.violated("the verdict %s became %q", was, is)
+	}
+}

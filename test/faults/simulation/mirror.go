@@ -1,0 +1,213 @@
+package simulation
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"stoic/test/faults/world"
+)
+
+// mirror is what the judge knows of the world: the objects as they are, every version of the job, and what was ever true
+// of a pod.
+type mirror struct {
+	manifest *manifest
+	jobs     []jobVersion // in order; the last is the present one
+	pods     map[string]*pod
+	services map[string]*child
+	events   []event
+	// disowned are the children, by UID, that have lost their owner, and when.
+	disowned          map[string]disowned
+	succeeded, failed map[string]bool // names of pods, with the UID of their job
+}
+
+// jobVersion is the job as one version of it says, read without the help of the operator's own packages.
+type jobVersion struct {
+	version  int64
+	gone     bool
+	uid      string
+	deleting bool
+	ledger   string
+	suspend  bool
+	clean    string
+	replicas map[string]int // by label of the role
+	broken   string         // the path of what is wrong with it
+	status   jobStatus
+}
+
+type jobStatus struct {
+	Conditions []struct{ Type, Status, Reason, Message string }
+	StartTime  string
+	Completion string                                               `json:"completionTime"`
+	Replicas   map[string]struct{ Active, Succeeded, Failed int32 } `json:"replicaStatuses"`
+}
+
+func (s *jobStatus) is(t string) bool {
+	for _, c := range s.Conditions {
+		if c.Type == t {
+			return c.Status == "True"
+		}
+	}
+	return false
+}
+
+// verdict is Succeeded or Failed, whichever a reader of the status would take the job to have come to.
+func (s *jobStatus) verdict() string {
+	for _, c := range s.Conditions {
+		if (c.Type == "Succeeded" || c.Type == "Failed") && c.Status == "True" && c.Reason != "InvalidSpec" {
+			return c.Type
+		}
+	}
+	return ""
+}
+
+type child struct {
+	Name, UID string
+	Labels    map[string]string
+	deleting  bool
+	owner     string // UID of its controller
+}
+
+type pod struct {
+	child
+	phase    string
+	code     int // exit code of the training container; -1 if there is none
+	restarts int
+}
+
+func (p *pod) over() bool { return p.phase == "Succeeded" || p.phase == "Failed" }
+
+type event struct{ Reason, FieldPath, Type, UID, Message string }
+
+func newMirror(m *manifest) *mirror {
+	return &mirror{manifest: m, pods: map[string]*pod{}, services: map[string]*child{}, succeeded: map[string]bool{}, failed: map[string]bool{}, disowned: map[string]disowned{}}
+}
+
+// job is the present one; gone if there is none.
+func (m *mirror) job() *jobVersion {
+	if len(m.jobs) == 0 {
+		return &jobVersion{gone: true}
+	}
+	return &m.jobs[len(m.jobs)-1]
+}
+
+// absorb takes note of one change.
+func (m *mirror) absorb(c world.Change, broken string) {
+	deleted := c.Type == world.Deleted
+	switch c.Resource {
+	case m.manifest.kind.Plural:
+		m.jobs = append(m.jobs, m.readJob(c, broken))
+	case "pods":
+		p := readPod(c, m.manifest.container())
+		if deleted {
+			delete(m.pods, p.Name)
+			break
+		}
+		if was := m.pods[p.Name]; was != nil {
+			m.disown(&was.child, &p.child, c.Version)
+		}
+		m.pods[p.Name] = p
+		if p.phase == "Succeeded" {
+			m.succeeded[p.owner+"/"+p.Name] = true
+		}
+		if p.phase == "Failed" {
+			m.failed[p.owner+"/"+p.Name] = true
+		}
+	case "services":
+		s, was := readChild(c), m.services[c.Name]
+		if was != nil {
+			m.disown(was, &s, c.Version)
+		}
+		if m.services[c.Name] = &s; deleted {
+			delete(m.services, c.Name)
+		}
+	case "events":
+		text := func(path ...string) string { t, _ := world.Get(c.Tree, path...).(string); return t }
+		m.events = append(m.events, event{text("reason"), text("involvedObject", "fieldPath"), text("type"), text("involvedObject", "uid"), text("message")})
+	}
+}
+
+type disowned struct {
+	owner string
+	at    int64
+}
+
+func (m *mirror) disown(was, is *child, at int64) {
+	if was.UID == is.UID && was.owner != "" && is.owner == "" {
+		m.disowned[is.UID] = disowned{was.owner, at}
+	}
+}
+
+func readChild(c world.Change) child {
+	k := child{Name: c.Name, UID: c.UID, Labels: c.Labels, deleting: world.Get(c.Tree, "metadata", "deletionTimestamp") != nil}
+	owners, _ := world.Get(c.Tree, "metadata", "ownerReferences").([]any)
+	for _, o := range owners {
+		owner, _ := o.(map[string]any)
+		if controls, _ := owner["controller"].(bool); controls {
+			k.owner, _ = owner["uid"].(string)
+		}
+	}
+	return k
+}
+
+func (m *mirror) readJob(c world.Change, broken string) jobVersion {
+	v := jobVersion{version: c.Version, gone: c.Type == world.Deleted, uid: c.UID, replicas: map[string]int{}, broken: broken,
+		deleting: world.Get(c.Tree, "metadata", "deletionTimestamp") != nil}
+	v.ledger, _ = world.Get(c.Tree, "metadata", "annotations", labelLedger).(string)
+	v.suspend, _ = world.Get(c.Tree, "spec", "runPolicy", "suspend").(bool)
+	v.clean, _ = world.Get(c.Tree, "spec", "runPolicy", "cleanPodPolicy").(string)
+	roles, _ := world.Get(c.Tree, "spec", m.manifest.rolesField()).(map[string]any)
+	for name, r := range roles {
+		v.replicas[strings.ToLower(name)] = number(world.Get(r.(map[string]any), "replicas"))
+	}
+	if text, err := json.Marshal(c.Tree["status"]); err == nil {
+		_ = json.Unmarshal(text, &v.status) // whatever can be read of it
+	}
+	return v
+}
+
+// number that was read from JSON; anything else is 0.
+func number(value any) int {
+	switch n := value.(type) {
+	case int64:
+		return int(n)
+	case float64:
+		return int(n)
+	}
+	return 0
+}
+
+func readPod(c world.Change, container string) *pod {
+	p := &pod{child: readChild(c), code: -1}
+	p.phase, _ = world.Get(c.Tree, "status", "phase").(string)
+	statuses, _ := world.Get(c.Tree, "status", "containerStatuses").([]any)
+	for _, one := range statuses {
+		s, _ := one.(map[string]any)
+		p.restarts += number(s["restartCount"])
+		if code := world.Get(s, "state", "terminated", "exitCode"); code != nil && s["name"] == container {
+			p.code = number(code)
+		}
+	}
+	return p
+}
+
+// podNames in order.
+func (m *mirror) podNames() []string {
+	names := make([]string, 0, len(m.pods))
+	for name := range m.pods {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// place splits the name of a child into role and index.
+func (m *mirror) place(name string) (label string, index int, ok bool) {
+	rest, ok := strings.CutPrefix(name, m.manifest.name+"-")
+	cut := strings.LastIndexByte(rest, '-')
+	if !ok || cut < 0 {
+		return "", 0, false
+	}
+	index = int(rest[cut+1]) - '0' // never more than nine replicas
+	return rest[:cut], index, index >= 0 && index < 10
+}

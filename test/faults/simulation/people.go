@@ -1,0 +1,285 @@
+package simulation
+
+import (
+	"fmt"
+	"net/http"
+)
+
+const (
+	jsonType  = "application/json"
+	mergeType = "application/merge-patch+json"
+)
+
+func podPath(name string) string { return "/api/v1/namespaces/" + namespace + "/pods/" + name }
+
+// kubeletSteps: what may become of each pod.
+func (s *schedule) kubeletSteps(c *choices) {
+	w := s.temper.kubelet
+	for _, name := range s.mirror.podNames() {
+		p := s.mirror.pods[name]
+		if p.Labels[labelJob] == "" {
+			continue // a stranger's
+		}
+		switch {
+		case p.deleting:
+			c.add(w, func() { s.gone(p) })
+			if p.phase == "Running" {
+				c.add(w/4, func() { s.ends(p, "Failed", 143) })
+				c.add(w/6, func() { s.ends(p, "Succeeded", 0) })
+			}
+		case p.phase == "Pending":
+			c.add(2*w, func() { s.runs(p) })
+			c.add(w/10, func() { s.ends(p, "Failed", -1) })
+		case p.phase == "Running":
+			c.add(w/4, func() { s.ends(p, "Succeeded", 0) })
+			c.add(w/4, func() { s.ends(p, "Failed", pick(s.rng, 1, 127, 130, 137, -1)) })
+			c.add(w/12, func() { s.restarts(p) })
+		}
+		c.add(w/10, func() { s.gone(p) }) // its node was, or somebody forced it
+	}
+}
+
+func (s *schedule) setPod(p *pod, status map[string]any) {
+	s.request("kubelet", http.MethodPatch, podPath(p.Name)+"/status", mergeType, encode(map[string]any{"status": status}))
+}
+
+func (s *schedule) runs(p *pod) {
+	s.setPod(p, map[string]any{"phase": "Running", "containerStatuses": []any{map[string]any{"name": s.manifest.container(), "restartCount": p.restarts,
+		"state": map[string]any{"running": map[string]any{}}}}})
+}
+
+func (s *schedule) restarts(p *pod) {
+	s.setPod(p, map[string]any{"phase": "Running", "containerStatuses": []any{map[string]any{"name": s.manifest.container(), "restartCount": p.restarts + 1,
+		"state": map[string]any{"running": map[string]any{}}}}})
+}
+
+// ends a pod; a negative code is an eviction, which leaves none.
+func (s *schedule) ends(p *pod, phase string, code int) {
+	statuses := []any{}
+	if code >= 0 {
+		statuses = append(statuses, map[string]any{"name": s.manifest.container(), "restartCount": p.restarts,
+			"state": map[string]any{"terminated": map[string]any{"exitCode": code}}})
+	}
+	s.setPod(p, map[string]any{"phase": phase, "containerStatuses": statuses})
+}
+
+func (s *schedule) gone(p *pod) {
+	if !p.deleting {
+		s.judge.excused[p.Name]++
+	}
+	s.request("kubelet", http.MethodDelete, podPath(p.Name), jsonType,
+		encode(map[string]any{"gracePeriodSeconds": 0, "preconditions": map[string]any{"uid": p.UID}}))
+}
+
+// collectorSteps: what the garbage collector may do.
+func (s *schedule) collectorSteps(c *choices) {
+	for _, step := range s.world.Collect() {
+		c.add(4, func() { s.note("collector: %s", step.What); step.Do(); s.absorb() })
+	}
+}
+
+// user is the author of the job, and whoever else may write to it and its children.
+type user struct {
+	*schedule
+	broken    string // the path of what is wrong with the spec now
+	made      int    // how many jobs
+	tampered  bool   // somebody wrote a status, or the ledger, of this very job
+	postponed bool   // and said that it begins in the future: that puts a deadline off
+	hidden    []string
+	strangers []string // resource/name of foreign objects
+}
+
+func (u *user) path() string {
+	r := u.manifest.kind.Resource()
+	return fmt.Sprintf("/apis/%s/%s/namespaces/%s/%s", r.Group, r.Version, namespace, r.Plural)
+}
+
+func (u *user) job() string { return u.path() + "/" + u.manifest.name }
+
+func (u *user) create() {
+	u.made++
+	u.broken, u.tampered, u.postponed = "", false, false
+	u.request("user", http.MethodPost, u.path(), jsonType, u.manifest.object())
+}
+
+func (u *user) edit(patch map[string]any) int {
+	return u.request("user", http.MethodPatch, u.job(), mergeType, encode(patch))
+}
+
+func (u *user) editSpec(spec map[string]any) { u.edit(map[string]any{"spec": spec}) }
+
+// steps that the user may take.
+func (u *user) steps(c *choices) {
+	const w = 4
+	j := u.mirror.job()
+	if j.gone {
+		if u.made < 3 {
+			c.add(2*w, u.create)
+		}
+		return
+	}
+	c.add(w, u.toggle)
+	c.add(w, u.scale)
+	c.add(w, u.confuse)
+	c.add((w+1)/2, u.tamper)
+	c.add((w+3)/4, u.remove)
+	c.add((w+1)/2, u.squat)
+	if u.broken != "" {
+		c.add(3*w, u.repair)
+	}
+	if len(u.hidden) > 0 {
+		c.add(w, u.show)
+	}
+	for _, name := range u.mirror.podNames() {
+		p := u.mirror.pods[name]
+		if p.owner == "" {
+			continue
+		}
+		c.add((w+3)/4, func() { u.deletePod(p) })
+		c.add((w+3)/4, func() { u.relabel(p) })
+	}
+}
+
+func (u *user) toggle() {
+	u.manifest.suspend = !u.manifest.suspend
+	u.editSpec(map[string]any{"runPolicy": map[string]any{"suspend": u.manifest.suspend}})
+}
+
+// scale the workers.
+func (u *user) scale() {
+	if u.broken != "" {
+		return
+	}
+	r := &u.manifest.roles[len(u.manifest.roles)-1]
+	r.replicas = u.rng.IntN(4)
+	if len(u.manifest.roles) == 1 || u.manifest.elastic {
+		r.replicas = max(r.replicas, 1)
+	}
+	u.editSpec(map[string]any{u.manifest.rolesField(): map[string]any{r.name: map[string]any{"replicas": r.replicas}}})
+}
+
+// confuse makes the spec one that no job can be made from.
+func (u *user) confuse() {
+	field := u.manifest.rolesField()
+	worker := func(change map[string]any) map[string]any {
+		return map[string]any{field: map[string]any{"Worker": change}}
+	}
+	switch u.rng.IntN(4) {
+	case 0:
+		u.broken = "spec." + field + ".Worker.replicas"
+		u.editSpec(worker(map[string]any{"replicas": "two"}))
+	case 1:
+		u.broken = "spec." + field + ".Worker.template.spec.containers"
+		u.editSpec(worker(map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{}}}}))
+	case 2:
+		u.broken = "spec." + field + ".Worker.restartPolicy"
+		u.editSpec(worker(map[string]any{"restartPolicy": "Sometimes"}))
+	default:
+		u.broken = "spec.runPolicy.cleanPodPolicy"
+		u.editSpec(map[string]any{"runPolicy": map[string]any{"cleanPodPolicy": "Perhaps"}})
+	}
+}
+
+func (u *user) repair() {
+	u.broken = ""
+	u.editSpec(u.manifest.spec())
+}
+
+// tamper with what only the operator writes.
+func (u *user) tamper() {
+	u.tampered = true
+	set := func(status any) {
+		u.request("user", http.MethodPatch, u.job()+"/status", mergeType, encode(map[string]any{"status": status}))
+	}
+	switch u.rng.IntN(7) {
+	case 0:
+		set(nil)
+	case 1:
+		set(map[string]any{"conditions": nil})
+	case 2:
+		set(map[string]any{"conditions": "none", "startTime": 7})
+	case 3:
+		set(map[string]any{"replicaStatuses": map[string]any{"Worker": map[string]any{"active": -5, "failed": 1 << 30}, "Foo": map[string]any{}}})
+	case 4:
+		u.postponed = true
+		set(map[string]any{"startTime": "2099-01-01T00:00:00Z"})
+	case 5:
+		set(map[string]any{"conditions": []any{map[string]any{"type": "Running", "status": "True"}, map[string]any{"type": "Restarting", "status": "True"}}})
+	default:
+		u.edit(map[string]any{"metadata": map[string]any{"annotations": map[string]any{labelLedger: pick(u.rng, any(nil), "{", `{"job":"other","restarts":9}`)}}})
+	}
+}
+
+func (u *user) remove() {
+	policy := pick(u.rng, "Background", "Foreground", "Orphan")
+	u.request("user", http.MethodDelete, u.job(), jsonType, encode(map[string]any{"propagationPolicy": policy}))
+}
+
+// squat takes the name of a child.
+func (u *user) squat() {
+	r := u.manifest.roles[u.rng.IntN(len(u.manifest.roles))]
+	name := fmt.Sprintf("%s-%s-%d", u.manifest.name, r.label, u.rng.IntN(2))
+	kind, resource := "Pod", "pods"
+	spec := map[string]any{"containers": []any{map[string]any{"name": "c", "image": "i"}}}
+	if u.rng.IntN(2) == 0 {
+		kind, resource, spec = "Service", "services", map[string]any{}
+	}
+	code := u.request("user", http.MethodPost, "/api/v1/namespaces/"+namespace+"/"+resource, jsonType,
+		encode(map[string]any{"apiVersion": "v1", "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec}))
+	if code == http.StatusCreated {
+		u.strangers = append(u.strangers, resource+"/"+name)
+	}
+}
+
+func (u *user) deletePod(p *pod) {
+	u.judge.excused[p.Name]++
+	u.request("user", http.MethodDelete, podPath(p.Name), jsonType, []byte(`{}`))
+}
+
+// relabel a pod: labels are for listing, and one of them is what the operator's watch selects by.
+func (u *user) relabel(p *pod) {
+	labels := map[string]any{}
+	switch u.rng.IntN(4) {
+	case 0:
+		labels[labelIndex] = "5000"
+	case 1:
+		labels[labelIndex] = "x"
+	case 2:
+		labels[labelRole] = nil
+	default:
+		labels[labelOperator] = nil
+		u.hidden = append(u.hidden, p.Name)
+		for _, process := range u.processes {
+			delete(process.made, "pods/"+p.Name) // it does not see it any more
+		}
+	}
+	u.request("user", http.MethodPatch, podPath(p.Name), mergeType, encode(map[string]any{"metadata": map[string]any{"labels": labels}}))
+}
+
+// show puts back the label of all pods that were hidden.
+func (u *user) show() {
+	for _, name := range u.hidden {
+		if u.mirror.pods[name] != nil {
+			u.request("user", http.MethodPatch, podPath(name), mergeType,
+				encode(map[string]any{"metadata": map[string]any{"labels": map[string]any{labelOperator: u.manifest.kind.Controller}}}))
+		}
+	}
+	u.hidden = nil
+}
+
+// leave: strangers take their things away.
+func (u *user) leave() {
+	for _, s := range u.strangers {
+		u.request("user", http.MethodDelete, "/api/v1/namespaces/"+namespace+"/"+s, jsonType, []byte(`{"gracePeriodSeconds":0}`))
+	}
+	u.strangers = nil
+}
+
+// The names that the operator and its users have agreed on.
+const (
+	labelOperator = "training.kubeflow.org/operator-name"
+	labelJob      = "training.kubeflow.org/job-name"
+	labelRole     = "training.kubeflow.org/replica-type"
+	labelIndex    = "training.kubeflow.org/replica-index"
+	labelLedger   = "training.kubeflow.org/ledger"
+)

@@ -1,0 +1,228 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	"k8s.io/client-go/rest"
+
+	"stoic/controller"
+	"stoic/schema"
+	"stoic/test/faults/world"
+)
+
+// Outcome of one schedule.
+type Outcome struct {
+	Seed       uint64
+	Steps      int // the adversary's and the fair ones
+	Writes     int // of the operator, that changed something
+	Crashes    int
+	Faults     map[string]int
+	Violations []string
+	Trace      []string
+	Hash       uint64 // of the trace
+}
+
+// schedule is one run: a job, its world, the processes of the operator, and the adversary.
+type schedule struct {
+	Outcome
+	*gate
+	rng      *rand.Rand
+	temper   temper
+	manifest *manifest
+	world    *world.World
+	cache    cache
+	mirror   *mirror
+	user     user
+	judge    judge
+	begin    time.Time
+
+	processes []*process // all that ever ran
+	living    []*process
+	absorbed  int64 // the version up to which the mirror is
+
+	// meddle does the operator's work badly, to see whether the judge notices; nil but in tests of the judge.
+	meddle func(*request) (answer, bool)
+}
+
+// Run runs the schedule of a seed in a bubble of its own.
+func Run(t *testing.T, seed uint64) Outcome { return run(t, seed, nil) }
+
+func run(t *testing.T, seed uint64, meddle func(*request) (answer, bool)) (outcome Outcome) {
+	synctest.Test(t, func(*testing.T) {
+		s := newSchedule(seed)
+		s.meddle = meddle
+		s.run()
+		outcome = s.finish()
+	})
+	return outcome
+}
+
+func newSchedule(seed uint64) *schedule {
+	rng := rand.New(rand.NewPCG(seed, 0x5701c))
+	m := drawManifest(rng)
+	s := &schedule{Outcome: Outcome{Seed: seed, Faults: map[string]int{}}, gate: &gate{arrived: make(chan struct{}, 1), served: discovery(m.kind)}, rng: rng,
+		manifest: m, mirror: newMirror(m), temper: drawTemper(rng), begin: time.Now()}
+	s.world = world.New(time.Now, resources(m.kind)...)
+	s.cache = cache{s.world}
+	s.absorbed = s.world.Version()
+	s.user = user{schedule: s}
+	s.judge = judge{schedule: s, excused: map[string]int{}}
+	return s
+}
+
+func resources(kind *schema.Kind) []world.Resource {
+	r := kind.Resource()
+	return []world.Resource{
+		{Group: r.Group, Version: r.Version, Plural: r.Plural, Kind: r.Kind, Status: true, Namespaced: true},
+		{Version: "v1", Plural: "pods", Kind: "Pod", Status: true, Namespaced: true},
+		{Version: "v1", Plural: "services", Kind: "Service", Status: true, Namespaced: true},
+		{Version: "v1", Plural: "events", Kind: "Event", Namespaced: true},
+		{Group: "autoscaling", Version: "v2", Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", Status: true, Namespaced: true},
+	}
+}
+
+// discovery says in few words what is served; how it changes is the subject of package upheaval.
+func discovery(kind *schema.Kind) map[string][]byte {
+	served := map[string][]byte{}
+	for _, r := range resources(kind) {
+		if r.Group == "" {
+			continue
+		}
+		version := r.Group + "/" + r.Version
+		served["/apis/"+version] = encode(map[string]any{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version,
+			"resources": []any{map[string]any{"name": r.Plural}, map[string]any{"name": r.Plural + "/status"}}})
+	}
+	return served
+}
+
+// note writes one line of the trace.
+func (s *schedule) note(format string, values ...any) {
+	s.Trace = append(s.Trace, fmt.Sprintf("%7.1fs v%d ", time.Since(s.begin).Seconds(), s.world.Version())+fmt.Sprintf(format, values...))
+}
+
+func (s *schedule) violated(format string, values ...any) {
+	text := fmt.Sprintf(format, values...)
+	if slices.Contains(s.Violations, text) {
+		return
+	}
+	s.Violations = append(s.Violations, text)
+	s.note("VIOLATION %s", text)
+}
+
+// run is the whole life: the adversary's steps, then the fair ones.
+func (s *schedule) run() {
+	s.note("%s", s.manifest.object())
+	s.user.create()
+	s.start()
+	if s.temper.warm {
+		s.warmUp()
+	}
+	for range s.temper.steps {
+		s.settle()
+		s.adversary()
+	}
+	s.settle()
+	s.fair()
+}
+
+// warmUp lets the first process read everything.
+func (s *schedule) warmUp() {
+	for range 6 { // at most three requests for each watch, all at once
+		s.settle()
+		for _, q := range s.requests() {
+			if !q.writes() {
+				s.reply(q, s.serve(q, false))
+			}
+		}
+	}
+}
+
+// settle waits until nothing moves in any process, and takes note of what was committed.
+func (s *schedule) settle() {
+	synctest.Wait()
+	s.absorb()
+	for _, p := range s.living {
+		p.observe()
+	}
+	s.Steps++
+}
+
+// absorb brings the mirror up to the world.
+func (s *schedule) absorb() {
+	for _, c := range s.world.Changes(s.absorbed) {
+		s.mirror.absorb(c, s.user.broken)
+		s.absorbed = c.Version
+	}
+}
+
+// start runs one more process of the operator.
+func (s *schedule) start() {
+	p := &process{id: len(s.processes), gate: s.gate, jobs: s.manifest.kind.Plural, watched: map[string]*trouble{}, knows: map[string]int64{}, made: map[string]string{}, done: make(chan struct{})}
+	c, err := controller.New(controller.Options{
+		Config:  &rest.Config{Host: "http://world", QPS: -1, Transport: p, ContentConfig: rest.ContentConfig{ContentType: "application/json"}},
+		Watched: controller.Jobs([]*schema.Kind{s.manifest.kind}), Workers: 1, EventQPS: -1, Identity: "me", Log: zap.NewNop(),
+		Registry: prometheus.NewRegistry(), Now: time.Now})
+	if err != nil {
+		panic(fmt.Sprintf("make the controller: %v", err)) // these options work
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	p.stop = cancel
+	go func() {
+		defer close(p.done)
+		if err := c.Run(ctx); err != nil {
+			panic(fmt.Sprintf("a process without an election ended by itself: %v", err))
+		}
+	}()
+	s.processes, s.living = append(s.processes, p), append(s.living, p)
+	s.note("process %d starts", p.id)
+}
+
+// crash ends a process where it stands. Its goroutines run on for a while, but nothing that they do reaches the world.
+func (s *schedule) crash(p *process) {
+	s.note("process %d dies", p.id)
+	s.Crashes++
+	s.kill(p)
+	s.living = slices.DeleteFunc(s.living, func(other *process) bool { return other == p })
+}
+
+// finish ends all processes and waits for their goroutines: a bubble cannot end before.
+func (s *schedule) finish() Outcome {
+	for len(s.living) > 0 {
+		s.kill(s.living[0])
+		s.living = s.living[1:]
+	}
+	for _, p := range s.processes {
+		<-p.done
+	}
+	sum := fnv.New64a()
+	sum.Write([]byte(strings.Join(s.Trace, "\n"))) // never fails
+	s.Hash = sum.Sum64()
+	return s.Outcome
+}
+
+// request sends one request of somebody else than the operator: the user, a kubelet.
+func (s *schedule) request(who, method, path, contentType string, body []byte) int {
+	r, err := http.NewRequest(method, "http://world"+path, strings.NewReader(string(body)))
+	if err != nil {
+		panic(fmt.Sprintf("make a request: %v", err)) // method and path are ours
+	}
+	r.Header.Set("Content-Type", contentType)
+	code, answer := s.world.Do(r)
+	s.note("%s: %s %s %s -> %d", who, method, path, body, code)
+	if code >= 400 && code != http.StatusNotFound && code != http.StatusConflict {
+		panic(fmt.Sprintf("seed %d: %s: %s %s %s: %s", s.Seed, who, method, path, body, answer))
+	}
+	s.absorb()
+	return code
+}

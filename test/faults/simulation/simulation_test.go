@@ -1,0 +1,129 @@
+package simulation
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/klog/v2"
+)
+
+var (
+	firstSeed = flag.Uint64("seed", 1, "the first seed")
+	schedules = flag.Int("schedules", 300, "how many seeds")
+	replay    = flag.Uint64("replay", 0, "run this seed alone and print its trace")
+	workers   = flag.Int("workers", 2, "how many schedules run at the same time")
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	debug.SetGCPercent(2000)       // schedules are short, and live of garbage
+	klog.SetLogger(logr.Discard()) // client-go reports every fault that we make
+	// One of these makes all who report an error wait for a moment after the one before, by the clock: here, that of
+	// another bubble.
+	utilruntime.ErrorHandlers = nil
+	os.Exit(m.Run())
+}
+
+const (
+	// tellEvery so many schedules there is a line of progress.
+	tellEvery = 5000
+	// shortSchedules are run with -short, under the race detector.
+	shortSchedules = 60
+)
+
+// TestSchedules runs many schedules and prints one line about them.
+func TestSchedules(t *testing.T) {
+	if *replay > 0 {
+		o := Run(t, *replay)
+		t.Logf("seed %d, hash %x\n%s", o.Seed, o.Hash, strings.Join(o.Trace, "\n"))
+		for _, v := range o.Violations {
+			t.Error(v)
+		}
+		return
+	}
+	begin := time.Now()
+	total := Outcome{Faults: map[string]int{}}
+	bad, ran := 0, 0
+	if testing.Short() {
+		*schedules = min(*schedules, shortSchedules)
+	}
+	var mu sync.Mutex
+	t.Run("all", func(t *testing.T) {
+		for w := range *workers {
+			t.Run(fmt.Sprint(w), func(t *testing.T) {
+				t.Parallel()
+				for i := w; i < *schedules; i += *workers {
+					o := Run(t, *firstSeed+uint64(i))
+					mu.Lock()
+					total.add(o)
+					if ran++; ran%tellEvery == 0 {
+						fmt.Printf("schedules %d so far, violations %d (%s)\n", ran, bad, time.Since(begin).Round(time.Second))
+					}
+					if len(o.Violations) > 0 {
+						bad++
+						if bad <= 10 {
+							fmt.Println(report(o)) // at once: a long run may be cut short
+							t.Fail()
+						}
+					}
+					mu.Unlock()
+				}
+			})
+		}
+	})
+	fmt.Printf("schedules %d, steps %d, writes %d, crashes %d, faults %s, violations %d (%s)\n",
+		ran, total.Steps, total.Writes, total.Crashes, counts(total.Faults), bad, time.Since(begin).Round(time.Millisecond))
+}
+
+func (o *Outcome) add(other Outcome) {
+	o.Steps += other.Steps
+	o.Writes += other.Writes
+	o.Crashes += other.Crashes
+	for fault, n := range other.Faults {
+		o.Faults[fault] += n
+	}
+}
+
+func counts(faults map[string]int) string {
+	parts := []string{}
+	for _, fault := range slices.Sorted(maps.Keys(faults)) {
+		parts = append(parts, fmt.Sprintf("%s %d", fault, faults[fault]))
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+func report(o Outcome) string {
+	return fmt.Sprintf("seed %d:\n\t%s\nthe end of its trace:\n%s\nthe whole of it: go test ./test/faults/simulation -run TestSchedules -replay %d -v",
+		o.Seed, strings.Join(o.Violations, "\n\t"), strings.Join(o.Trace[max(0, len(o.Trace)-40):], "\n"), o.Seed)
+}
+
+// TestReplay: a seed is a schedule. Without this no violation could be looked at twice.
+func TestReplay(t *testing.T) {
+	twice := uint64(50)
+	if testing.Short() {
+		twice = 15
+	}
+	for seed := *firstSeed; seed < *firstSeed+twice; seed++ {
+		first, second := Run(t, seed), Run(t, seed)
+		if first.Hash == second.Hash {
+			continue
+		}
+		for i := range min(len(first.Trace), len(second.Trace)) {
+			if first.Trace[i] != second.Trace[i] {
+				t.Errorf("seed %d: step %d differs:\n%s\n%s\nbefore:\n%s", seed, i, first.Trace[i], second.Trace[i],
+					strings.Join(first.Trace[max(0, i-12):i], "\n"))
+				break
+			}
+		}
+	}
+}
