@@ -1,0 +1,51 @@
+package seeded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Catch switches the bug on and runs the test that has to notice it. Caught says that the test failed: by its own
+// judgement, or because the process that ran it ended. That it passes without the bug is what the project's test
+// suite shows. An error means that nothing was tried: the patched code does not compile, or there is no such test.
+func (b Bug) Catch(ctx context.Context, root string) (caught bool, output string, err error) {
+	dir, err := os.MkdirTemp("", "seeded-")
+	if err != nil {
+		return false, "", fmt.Errorf("make a folder for %s: %w", b.Name, err)
+	}
+	defer os.RemoveAll(dir)
+	if dir, err = filepath.Abs(dir); err != nil {
+		return false, "", fmt.Errorf("find the folder of %s: %w", b.Name, err)
+	}
+	file, err := b.Overlay(root, dir)
+	if err != nil {
+		return false, "", err
+	}
+	cmd := exec.CommandContext(ctx, "go", "test", "-overlay", file, "-vet=off", "-count=1", "-timeout=2m", "-run", b.Run, b.Package)
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "RAPID_NOFAILFILE=true") // a failure that is wanted is nothing to keep
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+	text, err := cmd.CombinedOutput()
+	output = string(text)
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return false, output, fmt.Errorf("try to catch %s: %w", b.Name, ctx.Err())
+	case err == nil && strings.Contains(output, "no tests to run"):
+		return false, output, fmt.Errorf("try to catch %s: no test is called %s in %s", b.Name, b.Run, b.Package)
+	case err == nil:
+		return false, output, nil
+	case !errors.As(err, &exit):
+		return false, output, fmt.Errorf("try to catch %s: %w", b.Name, err)
+	case strings.Contains(output, "--- FAIL: ") || strings.Contains(output, "\npanic: ") || strings.HasPrefix(output, "panic: "):
+		return true, output, nil
+	}
+	return false, output, fmt.Errorf("try to catch %s: the test did not run:\n%s", b.Name, output)
+}
