@@ -1,0 +1,154 @@
+package upheaval
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"stoic/cli/cluster"
+	"stoic/deploy"
+)
+
+// operatorUser is the service account that deploy/rbac binds; user is the name of its kubeconfig.
+const operatorUser, user = "system:serviceaccount:kubeflow:training-operator", "operator"
+
+// ground is one control plane, as its administrator sees it.
+type ground struct {
+	Env
+	cluster *cluster.Cluster
+	dynamic dynamic.Interface
+	typed   kubernetes.Interface
+	// stretch is how much longer than on a machine that has time everything takes.
+	stretch float64
+	// process is the operator that runs now, or nil.
+	process *process
+}
+
+// on runs a plan on a control plane of its own, which has the operator's permissions and the kinds of the given files.
+func on(ctx context.Context, env Env, crds []string, do func(context.Context, *ground) error) (err error) {
+	o := cluster.Options{Source: filepath.Join(env.Root, "localcluster"), Users: map[string]string{user: operatorUser}, CRDs: crds}
+	if o.Program, err = cluster.Build(ctx, o); err != nil {
+		return fmt.Errorf("build the control plane: %w", err)
+	}
+	began := time.Now()
+	c, err := cluster.Start(ctx, o)
+	if err != nil {
+		return fmt.Errorf("start a control plane: %w", err)
+	}
+	defer func() { err = errors.Join(err, c.Stop()) }()
+	g := &ground{Env: env, cluster: c, stretch: stretch(time.Since(began))}
+	env.Log("the control plane started in %s: limits are %.1f times as long", time.Since(began).Round(time.Millisecond), g.stretch)
+	if err := g.connect(); err != nil {
+		return err
+	}
+	if err := g.permit(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, g.stop()) }()
+	return do(ctx, g)
+}
+
+// stretch is the factor for limits on a machine where a control plane took that long to start. Limits are meant for one
+// that has nothing else to do.
+func stretch(took time.Duration) float64 {
+	const usual, most = 5 * time.Second, 6
+	return min(max(took.Seconds()/usual.Seconds(), 1), most)
+}
+
+func (g *ground) connect() error {
+	config, err := clientcmd.BuildConfigFromFlags("", g.cluster.Kubeconfig())
+	if err != nil {
+		return fmt.Errorf("read the administrator's kubeconfig: %w", err)
+	}
+	config.QPS = -1
+	if g.dynamic, err = dynamic.NewForConfig(config); err != nil {
+		return fmt.Errorf("make the untyped client: %w", err)
+	}
+	if g.typed, err = kubernetes.NewForConfig(config); err != nil {
+		return fmt.Errorf("make the typed client: %w", err)
+	}
+	return nil
+}
+
+// permit installs the namespace and the permissions that deploy/ gives to the operator.
+func (g *ground) permit(ctx context.Context) error {
+	names, err := fs.Glob(deploy.Files(), "rbac/*.yaml")
+	if err != nil {
+		return fmt.Errorf("list the built-in manifests: %w", err)
+	}
+	var all []byte
+	for _, name := range append([]string{"namespace.yaml"}, names...) {
+		text, err := fs.ReadFile(deploy.Files(), name)
+		if err != nil {
+			return fmt.Errorf("read the built-in manifests: %w", err)
+		}
+		all = append(append(all, "\n---\n"...), text...)
+	}
+	kubectl := exec.CommandContext(ctx, "kubectl", "--kubeconfig", g.cluster.Kubeconfig(), "create", "-f", "-")
+	kubectl.Stdin = bytes.NewReader(all)
+	if out, err := kubectl.CombinedOutput(); err != nil {
+		return fmt.Errorf("install the operator's permissions: %w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+func (g *ground) namespace(ctx context.Context, name string) error {
+	_, err := g.typed.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("make the namespace %s: %w", name, err)
+	}
+	return nil
+}
+
+// crd is the file of the kind's CRD as it is shipped.
+func (e Env) crd(plural string) string { return filepath.Join(e.Root, "deploy/crd", plural+".yaml") }
+
+func (e Env) fixture(name string) string { return filepath.Join(e.Root, "test/fixtures", name) }
+
+// await asks until the condition holds. It fails at once if the operator has ended: no plan lives through that.
+func (g *ground) await(ctx context.Context, limit time.Duration, what string, holds func(context.Context) (ok bool, saw string)) (took time.Duration, err error) {
+	limit = time.Duration(float64(limit) * g.stretch)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not within %s", limit))
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	began, saw := time.Now(), ""
+	for {
+		if err := g.alive(); err != nil {
+			return time.Since(began), err
+		}
+		ok, now := holds(ctx)
+		if ok {
+			return time.Since(began), nil
+		}
+		if ctx.Err() == nil {
+			saw = now // what is seen after the end is only that it is over
+		}
+		select {
+		case <-ctx.Done():
+			return time.Since(began), fmt.Errorf("wait for %s: %w; last seen: %s%s", what, context.Cause(ctx), saw, g.lastWords())
+		case <-tick.C:
+		}
+	}
+}
+
+// lastWords are the last lines of the operator's log, for messages. What canaries do is not among them.
+func (g *ground) lastWords() string {
+	if g.process == nil {
+		return ""
+	}
+	return "\nthe operator's last words:\n" + strings.Join(last(15, slices.DeleteFunc(g.process.lines(), func(line string) bool { return strings.Contains(line, birds+"/") })), "\n")
+}

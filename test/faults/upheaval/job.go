@@ -1,0 +1,166 @@
+package upheaval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"stoic/schema"
+)
+
+// job is what a plan submits.
+type job struct {
+	kind            *schema.Kind
+	namespace, name string
+	workers         int
+	// runs is how long each worker runs before it ends well; 0 is for ever.
+	runs time.Duration
+}
+
+// end is the state that the job comes to and stays in.
+func (j job) end() schema.ConditionType {
+	if j.runs == 0 {
+		return schema.Running
+	}
+	return schema.Succeeded
+}
+
+func (j job) String() string { return fmt.Sprintf("%s %s/%s", j.kind.Name, j.namespace, j.name) }
+
+// object as its author writes it. The pods are placed by the scheduler that is there, whatever gang they belong to.
+func (j job) object() *unstructured.Unstructured {
+	annotations := map[string]any{}
+	if j.runs > 0 {
+		annotations = map[string]any{"simulation.stoic/exit-code": "0", "simulation.stoic/run-for": j.runs.String()}
+	}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": j.kind.APIVersion(), "kind": j.kind.Name,
+		"metadata": map[string]any{"name": j.name, "namespace": j.namespace},
+		"spec": map[string]any{j.kind.RolesField: map[string]any{"Worker": map[string]any{
+			"replicas": int64(j.workers), "restartPolicy": "Never",
+			"template": map[string]any{
+				"metadata": map[string]any{"annotations": annotations},
+				"spec": map[string]any{"schedulerName": "default-scheduler",
+					"containers": []any{map[string]any{"name": j.kind.Container, "image": "training:1"}}},
+			},
+		}}},
+	}}
+}
+
+func (g *ground) jobs(kind *schema.Kind, namespace string) dynamic.ResourceInterface {
+	return g.dynamic.Resource(runtimeschema.GroupVersionResource{Group: kind.Group, Version: kind.Version, Resource: kind.Plural}).Namespace(namespace)
+}
+
+// submit makes jobs. A kind that has just been established is not yet served by every handler: 404 is tried again.
+func (g *ground) submit(ctx context.Context, jobs ...job) error {
+	for _, j := range jobs {
+		var refused error
+		_, err := g.await(ctx, settled, j.String()+" to be taken", func(ctx context.Context) (bool, string) {
+			_, err := g.jobs(j.kind, j.namespace).Create(ctx, j.object(), metav1.CreateOptions{})
+			if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsMethodNotSupported(err) {
+				refused = err
+			}
+			return err == nil || refused != nil, fmt.Sprint(err)
+		})
+		if err := errors.Join(err, refused); err != nil {
+			return fmt.Errorf("submit %s: %w", j, err)
+		}
+	}
+	return nil
+}
+
+// state of a job: its last condition that is True, or "".
+func (g *ground) state(ctx context.Context, j job) (schema.ConditionType, error) {
+	u, err := g.jobs(j.kind, j.namespace).Get(ctx, j.name, metav1.GetOptions{})
+	if err != nil {
+		return "", fmt.Errorf("get %s: %w", j, err)
+	}
+	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	state := schema.ConditionType("")
+	for _, c := range conditions {
+		if condition, _ := c.(map[string]any); condition["status"] == "True" {
+			state = schema.ConditionType(fmt.Sprint(condition["type"]))
+		}
+	}
+	return state, nil
+}
+
+// awaitEnds waits until every job is where it ends.
+func (g *ground) awaitEnds(ctx context.Context, limit time.Duration, jobs ...job) (time.Duration, error) {
+	left := append([]job(nil), jobs...)
+	return g.await(ctx, limit, fmt.Sprintf("%d jobs to come to their ends", len(jobs)), func(ctx context.Context) (bool, string) {
+		for len(left) > 0 {
+			state, err := g.state(ctx, left[0])
+			if err != nil || state != left[0].end() {
+				return false, fmt.Sprintf("%s is %q (%v), shall be %s; %d are not there yet", left[0], state, err, left[0].end(), len(left))
+			}
+			left = left[1:]
+		}
+		return true, ""
+	})
+}
+
+// awaitLive waits until the operator has said anything at all of a job.
+func (g *ground) awaitLive(ctx context.Context, limit time.Duration, j job) error {
+	_, err := g.await(ctx, limit, "the operator to see "+j.String(), func(ctx context.Context) (bool, string) {
+		state, err := g.state(ctx, j)
+		return state != "", fmt.Sprint("no condition", err)
+	})
+	return err
+}
+
+// sound checks what must hold of the pods of a namespace when all has settled: each belongs to a job that exists, no
+// replica has two pods that live, and a job for ever has all its pods.
+func (g *ground) sound(ctx context.Context, namespace string, jobs ...job) error {
+	owners := map[types.UID]job{}
+	for _, j := range jobs {
+		u, err := g.jobs(j.kind, namespace).Get(ctx, j.name, metav1.GetOptions{})
+		if err != nil {
+			return fmt.Errorf("get %s: %w", j, err)
+		}
+		owners[u.GetUID()] = j
+	}
+	pods, err := g.typed.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("list pods: %w", err)
+	}
+	live := map[string]int{}
+	count := map[types.UID]int{}
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		owner := metav1.GetControllerOf(p)
+		if owner == nil || owners[owner.UID].kind == nil {
+			return fmt.Errorf("pod %s/%s is left over: no job has it", namespace, p.Name)
+		}
+		count[owner.UID]++
+		if p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
+			replica := string(owner.UID) + " " + p.Labels[schema.LabelRole] + " " + p.Labels[schema.LabelIndex]
+			if live[replica]++; live[replica] > 1 {
+				return fmt.Errorf("replica %s of job %s has two pods that live", p.Name, owner.Name)
+			}
+		}
+	}
+	for uid, j := range owners {
+		if j.runs == 0 && count[uid] != j.workers {
+			return fmt.Errorf("%s has %d pods, shall have %d", j, count[uid], j.workers)
+		}
+	}
+	return nil
+}
+
+// awaitSound waits until the pods are as they must be.
+func (g *ground) awaitSound(ctx context.Context, limit time.Duration, namespace string, jobs ...job) (time.Duration, error) {
+	return g.await(ctx, limit, "the pods of "+namespace+" to be as they must be", func(ctx context.Context) (bool, string) {
+		err := g.sound(ctx, namespace, jobs...)
+		return err == nil, fmt.Sprint(err)
+	})
+}

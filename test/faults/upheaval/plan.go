@@ -1,0 +1,29 @@
+package upheaval
+
+import "context"
+
+// Env is what plans need of the machine.
+type Env struct {
+	Operator string // the operator's program
+	Root     string // the checkout: control planes are built from its folder localcluster, fixtures are in test/
+	Log      func(format string, values ...any)
+}
+
+// Plan is one upheaval. Run returns what was wrong with the operator, or that the plan could not be carried out.
+type Plan struct {
+	Name, Goal string
+	Run        func(context.Context, Env) error
+}
+
+// Plans are all upheavals, the quickest first. Equal seeds give equal plans.
+func Plans(seed uint64) []Plan {
+	return []Plan{
+		{"status subresource missing, then added", "G15", statusAdded},
+		{"store rewound by 1000 revisions", "G16", rewound{1_000}.run},
+		{"versions flipped", "G15", versionsFlipped},
+		{"conversion webhook dead", "G15", conversionDead},
+		{"store rewound by 10000 revisions", "G16", rewound{10_000}.run},
+		{"every set of CRDs at start", "G15", everySet},
+		{"CRD deleted and made anew 20 times", "G15", madeAnew{seed, 20}.run},
+	}
+}

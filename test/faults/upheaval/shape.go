@@ -1,0 +1,229 @@
+package upheaval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"stoic/schema"
+)
+
+const (
+	tfJobs = "tfjobs.kubeflow.org"
+	shapes = "shapes" // the namespace
+	// mendLimit is how long the operator may take once what was broken is mended.
+	mendLimit = 10 * time.Second
+	// outage is how long something is broken: long enough for back-offs to have grown.
+	outage = 25 * time.Second
+)
+
+// under runs a plan on a control plane with one changed CRD, a running operator and a canary of the other kind.
+func under(ctx context.Context, env Env, change func(*unstructured.Unstructured), do func(context.Context, *ground) error) error {
+	return on(ctx, env, []string{env.crd("pytorchjobs")}, func(ctx context.Context, g *ground) (err error) {
+		crd, err := definition(env.crd("tfjobs"))
+		if err != nil {
+			return err
+		}
+		change(crd)
+		if _, err := g.install(ctx, crd); err != nil {
+			return err
+		}
+		if err := g.namespace(ctx, shapes); err != nil {
+			return err
+		}
+		if err := g.start(ctx); err != nil {
+			return err
+		}
+		bird, err := g.sing(ctx, schema.PyTorchJob())
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, bird.end()) }()
+		return do(ctx, g)
+	})
+}
+
+func setStatus(with bool) func(*unstructured.Unstructured) {
+	return func(crd *unstructured.Unstructured) {
+		for _, version := range versions(crd) {
+			delete(version, "subresources")
+			if with {
+				version["subresources"] = map[string]any{"status": map[string]any{}}
+			}
+		}
+	}
+}
+
+// statusAdded: a CRD without the status subresource, as old manifests have it, gets one.
+func statusAdded(ctx context.Context, env Env) error {
+	return under(ctx, env, setStatus(false), func(ctx context.Context, g *ground) error {
+		j := job{schema.TFJob(), shapes, "mute", 2, 100 * time.Millisecond}
+		if err := g.submit(ctx, j); err != nil {
+			return err
+		}
+		if _, err := g.await(ctx, endLimit, "an event that says that there is no status subresource", func(ctx context.Context) (bool, string) {
+			events, err := g.typed.CoreV1().Events(shapes).List(ctx, metav1.ListOptions{FieldSelector: "type=Warning,involvedObject.name=" + j.name})
+			return err == nil && len(events.Items) > 0, fmt.Sprint(err)
+		}); err != nil {
+			return err
+		}
+		wait(ctx, outage)
+		if err := g.sound(ctx, shapes); err != nil {
+			return fmt.Errorf("nothing can be recorded, so nothing may be done: %w", err)
+		}
+		if err := g.change(ctx, tfJobs, setStatus(true)); err != nil {
+			return err
+		}
+		took, err := g.awaitEnds(ctx, mendLimit, j)
+		g.Log("the job was over %s after there was a status subresource", took.Round(time.Millisecond))
+		return err
+	})
+}
+
+// older is the version that is stored beside v1.
+const older = "v0"
+
+func storeOlder(crd *unstructured.Unstructured) {
+	versions(crd)[0]["storage"] = false
+	another(crd, older, true)
+}
+
+func (g *ground) convertBy(ctx context.Context, conversion map[string]any) error {
+	return g.change(ctx, tfJobs, func(crd *unstructured.Unstructured) {
+		_ = unstructured.SetNestedMap(crd.Object, conversion, "spec", "conversion") // spec is a map: the API server says so
+	})
+}
+
+// deadWebhook converts by an address where nobody listens.
+func deadWebhook() (map[string]any, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("find a port where nobody listens: %w", err)
+	}
+	url := "https://" + listener.Addr().String() + "/convert"
+	if err := listener.Close(); err != nil {
+		return nil, fmt.Errorf("give back a port: %w", err)
+	}
+	return map[string]any{"strategy": "Webhook", "webhook": map[string]any{
+		"conversionReviewVersions": []any{"v1"}, "clientConfig": map[string]any{"url": url}}}, nil
+}
+
+// conversionDead: no TFJob can be read, as the webhook that converts them is gone; then nothing converts any more.
+func conversionDead(ctx context.Context, env Env) error {
+	return under(ctx, env, storeOlder, func(ctx context.Context, g *ground) error {
+		before := job{schema.TFJob(), shapes, "before", 2, 0}
+		if err := g.submit(ctx, before); err != nil {
+			return err
+		}
+		if _, err := g.awaitEnds(ctx, endLimit, before); err != nil {
+			return err
+		}
+		webhook, err := deadWebhook()
+		if err != nil {
+			return err
+		}
+		if err := g.convertBy(ctx, webhook); err != nil {
+			return err
+		}
+		during := job{schema.TFJob(), shapes, "during", 2, 100 * time.Millisecond}
+		if err := g.submitOlder(ctx, during); err != nil {
+			return err
+		}
+		wait(ctx, outage)
+		if _, err := g.state(ctx, during); err == nil {
+			return errors.New("the job can be read: this plan broke nothing")
+		}
+		if err := g.convertBy(ctx, map[string]any{"strategy": "None"}); err != nil {
+			return err
+		}
+		took, err := g.awaitEnds(ctx, mendLimit, during, before)
+		g.Log("the job was over %s after the webhook was taken away", took.Round(time.Millisecond))
+		if err != nil {
+			return err
+		}
+		_, err = g.awaitSound(ctx, endLimit, shapes, before, during)
+		return err
+	})
+}
+
+// submitOlder makes a job in the version that is stored, which needs no conversion.
+func (g *ground) submitOlder(ctx context.Context, j job) error {
+	object := j.object()
+	object.SetAPIVersion(j.kind.Group + "/" + older)
+	resource := runtimeschema.GroupVersionResource{Group: j.kind.Group, Version: older, Resource: j.kind.Plural}
+	if _, err := g.dynamic.Resource(resource).Namespace(j.namespace).Create(ctx, object, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("submit %s as %s: %w", j, older, err)
+	}
+	return nil
+}
+
+// flip says which version is stored and whether v1 is served.
+func flip(stored string, served bool) func(*unstructured.Unstructured) {
+	return func(crd *unstructured.Unstructured) {
+		if len(versions(crd)) == 1 {
+			another(crd, "v2", false)
+		}
+		for _, version := range versions(crd) {
+			version["storage"] = version["name"] == stored
+			if version["name"] == "v1" {
+				version["served"] = served
+			}
+		}
+	}
+}
+
+// versionsFlipped: a second version comes, is stored instead, and for a while is the only one.
+func versionsFlipped(ctx context.Context, env Env) error {
+	return under(ctx, env, func(*unstructured.Unstructured) {}, func(ctx context.Context, g *ground) error {
+		stays := job{schema.TFJob(), shapes, "stays", 2, 0}
+		jobs := []job{stays}
+		if err := g.submit(ctx, stays); err != nil {
+			return err
+		}
+		for n, stored := range []string{"v1", "v2", "v1", "v2"} {
+			if err := g.change(ctx, tfJobs, flip(stored, true)); err != nil {
+				return err
+			}
+			jobs = append(jobs, job{schema.TFJob(), shapes, fmt.Sprintf("flip-%d", n), 1, 100 * time.Millisecond})
+			if err := g.goesOn(ctx, stays, jobs...); err != nil {
+				return fmt.Errorf("flip %d, stored as %s: %w", n, stored, err)
+			}
+		}
+		if err := g.change(ctx, tfJobs, flip("v2", false)); err != nil {
+			return err
+		}
+		if _, err := g.await(ctx, calmLimit, "the operator to see that v1 is not served", func(ctx context.Context) (bool, string) {
+			n, err := g.sample(ctx, `training_operator_kind_served{kind="TFJob"}`)
+			return err == nil && n == 0, fmt.Sprint(n, err)
+		}); err != nil {
+			return err
+		}
+		if err := g.change(ctx, tfJobs, flip("v2", true)); err != nil {
+			return err
+		}
+		jobs = append(jobs, job{schema.TFJob(), shapes, "last", 1, 100 * time.Millisecond})
+		return g.goesOn(ctx, stays, jobs...)
+	})
+}
+
+// goesOn submits the last of the jobs, deletes a pod of the one that stays, and waits until all is well.
+func (g *ground) goesOn(ctx context.Context, stays job, jobs ...job) error {
+	if err := g.submit(ctx, jobs[len(jobs)-1]); err != nil {
+		return err
+	}
+	pod := schema.ChildName(stays.name, "worker", 0)
+	if err := g.typed.CoreV1().Pods(stays.namespace).Delete(ctx, pod, metav1.DeleteOptions{}); err != nil {
+		return fmt.Errorf("delete pod %s: %w", pod, err)
+	}
+	if _, err := g.awaitEnds(ctx, endLimit, jobs...); err != nil {
+		return err
+	}
+	_, err := g.awaitSound(ctx, endLimit, stays.namespace, jobs...)
+	return err
+}

@@ -1,0 +1,218 @@
+package upheaval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"time"
+
+	"stoic/schema"
+)
+
+const (
+	// liveLimit is how long a kind may be served before the operator serves it.
+	liveLimit = 5 * time.Second
+	// endLimit is how long a healthy job may take here, with a control plane that has two cores at best.
+	endLimit = 20 * time.Second
+	// calmLimit is how long it may take until all is as if nothing had happened.
+	calmLimit = 60 * time.Second
+)
+
+// podGroups is the CRD of the groups of the coscheduling plugin, whose scheduler is, for these plans, the usual one.
+const podGroups, podGroupsFile = "podgroups.scheduling.x-k8s.io", "podgroups-plugin.yaml"
+
+// everySet starts an operator under each subset of the CRDs and installs the others late.
+func everySet(ctx context.Context, env Env) error {
+	return on(ctx, env, nil, func(ctx context.Context, g *ground) error {
+		for set := range 1 << len(g.parts()) {
+			if err := g.oneSet(ctx, set); err != nil {
+				return fmt.Errorf("set %03b of %s: %w", set, g.parts(), err)
+			}
+		}
+		return nil
+	})
+}
+
+// part is a CRD that may be there or not.
+type part struct {
+	name, file string
+	kind       *schema.Kind // nil of groups
+}
+
+func (p part) String() string { return p.name }
+
+func (e Env) parts() []part {
+	parts := []part{{podGroups, e.fixture(podGroupsFile), nil}}
+	for _, kind := range schema.Kinds() {
+		parts = append(parts, part{kind.Plural + "." + kind.Group, e.crd(kind.Plural), kind})
+	}
+	return parts
+}
+
+func (g *ground) oneSet(ctx context.Context, set int) error {
+	ns := fmt.Sprintf("set-%d", set)
+	if err := g.namespace(ctx, ns); err != nil {
+		return err
+	}
+	var jobs []job
+	add := func(p part) error {
+		if p.kind == nil {
+			return nil
+		}
+		jobs = append(jobs, job{p.kind, ns, p.kind.Singular, 1, 100 * time.Millisecond})
+		return g.submit(ctx, jobs[len(jobs)-1])
+	}
+	for i, p := range g.parts() {
+		if set>>i&1 == 0 {
+			continue
+		}
+		if _, err := g.installFile(ctx, p.file); err != nil {
+			return err
+		}
+		if err := add(p); err != nil {
+			return err
+		}
+	}
+	if err := g.start(ctx, "--gang-scheduler-name", "default-scheduler"); err != nil {
+		return err
+	}
+	for i, p := range g.parts() {
+		if set>>i&1 == 1 {
+			continue
+		}
+		if err := g.arrivesLate(ctx, p, func() (job, error) { err := add(p); return append(jobs, job{})[len(jobs)-1], err }); err != nil {
+			return err
+		}
+	}
+	if _, err := g.awaitEnds(ctx, endLimit, jobs...); err != nil {
+		return err
+	}
+	err := g.stop()
+	for _, p := range g.parts() {
+		err = errors.Join(err, g.uninstall(ctx, p.name))
+	}
+	return err
+}
+
+// arrivesLate installs a CRD under the running operator, which has some seconds to serve it.
+func (g *ground) arrivesLate(ctx context.Context, p part, submit func() (job, error)) error {
+	served, err := g.installFile(ctx, p.file)
+	if err != nil {
+		return err
+	}
+	if p.kind == nil {
+		_, err := g.await(ctx, liveLimit, "the operator to see that groups are served", func(ctx context.Context) (bool, string) {
+			n, err := g.sample(ctx, `training_operator_kind_served{kind="PodGroup"}`)
+			return err == nil && n == 1, fmt.Sprint(n, err)
+		})
+		return err
+	}
+	j, err := submit()
+	if err != nil {
+		return err
+	}
+	if err := g.awaitLive(ctx, liveLimit-time.Since(served), j); err != nil {
+		return err
+	}
+	g.Log("%s live %s after its CRD was established", p.kind.Name, time.Since(served).Round(time.Millisecond))
+	return nil
+}
+
+// madeAnew deletes the CRD of a kind with all its jobs and makes both anew, again and again.
+type madeAnew struct {
+	seed  uint64
+	times int
+}
+
+func (m madeAnew) run(ctx context.Context, env Env) error {
+	crds := filepath.Dir(env.crd("x"))
+	return on(ctx, env, []string{crds}, func(ctx context.Context, g *ground) (err error) {
+		if err := g.namespace(ctx, "load"); err != nil {
+			return err
+		}
+		if err := g.start(ctx); err != nil {
+			return err
+		}
+		bird, err := g.sing(ctx, schema.PyTorchJob())
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, bird.end()) }()
+		return m.cycles(ctx, g)
+	})
+}
+
+func load() []job {
+	var jobs []job
+	for n := range 6 {
+		jobs = append(jobs, job{schema.TFJob(), "load", fmt.Sprintf("job-%d", n), 2, time.Duration(n%2) * 500 * time.Millisecond})
+	}
+	return jobs
+}
+
+func (m madeAnew) cycles(ctx context.Context, g *ground) error {
+	random := rand.New(rand.NewPCG(m.seed, 20))
+	jobs := load()
+	if err := g.submit(ctx, jobs...); err != nil {
+		return err
+	}
+	if _, err := g.awaitEnds(ctx, endLimit, jobs...); err != nil {
+		return err
+	}
+	before, err := g.goroutines(ctx)
+	if err != nil {
+		return err
+	}
+	for n := range m.times {
+		if err := g.anew(ctx, jobs); err != nil {
+			return fmt.Errorf("time %d: %w", n+1, err)
+		}
+		if n%2 == 0 { // the other half is deleted again whatever the operator was just about to do
+			if err := g.awaitLive(ctx, liveLimit, jobs[0]); err != nil {
+				return fmt.Errorf("time %d: %w", n+1, err)
+			}
+		} else {
+			wait(ctx, time.Duration(random.Int64N(int64(800*time.Millisecond))))
+		}
+	}
+	took, err := g.awaitEnds(ctx, calmLimit, jobs...)
+	if err != nil {
+		return err
+	}
+	if _, err := g.awaitSound(ctx, calmLimit, "load", jobs...); err != nil {
+		return err
+	}
+	g.Log("all jobs at their ends %s after the last time", took.Round(time.Millisecond))
+	return g.flat(ctx, before)
+}
+
+// anew deletes the CRD with the jobs and makes both again.
+func (g *ground) anew(ctx context.Context, jobs []job) error {
+	const name = "tfjobs.kubeflow.org"
+	if err := g.uninstall(ctx, name); err != nil {
+		return err
+	}
+	if _, err := g.installFile(ctx, g.crd("tfjobs")); err != nil {
+		return err
+	}
+	return g.submit(ctx, jobs...)
+}
+
+func (g *ground) goroutines(ctx context.Context) (float64, error) {
+	return g.sample(ctx, "go_goroutines")
+}
+
+// flat is an error if the operator does not come back to about as many goroutines as it had.
+func (g *ground) flat(ctx context.Context, before float64) error {
+	const more = 10 // connections come and go
+	now := 0.0
+	_, err := g.await(ctx, calmLimit, "the operator to have no more goroutines than before", func(ctx context.Context) (bool, string) {
+		var err error
+		now, err = g.goroutines(ctx)
+		return err == nil && now <= before+more, fmt.Sprintf("%v, had %v (%v)", now, before, err)
+	})
+	g.Log("goroutines: %v before, %v after", before, now)
+	return err
+}
