@@ -3,13 +3,15 @@
 SHELL := /bin/bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 30s
+SEED ?= 1
+OPERATOR ?=
 # Integration tests wait more than they compute: more of them than cores run side by side.
 PARALLEL ?= 4
 # The race detector needs a C compiler; a machine without one still runs the tests.
 RACE := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race,)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test unit integration fuzz generate verify
+.PHONY: help build demo test unit integration faults fuzz bench generate verify
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +28,8 @@ test: unit integration ## run all tests
 unit: ## run the tests that need no control plane
 	@echo "== unit tests, golden files, properties, fuzz seeds ($(if $(RACE),with,no C compiler: without) the race detector)"
 	go test $(RACE) -short ./...
+	@echo "== the budgets of a conversion (docs/performance.md)"
+	go test -count=1 -run Budget -v ./convert
 	@echo "== the local control plane's own unit tests"
 	cd localcluster && go test ./access ./plane ./simulation ./supervise
 	@echo "== the CRDs, read as the API server reads them"
@@ -34,11 +38,21 @@ unit: ## run the tests that need no control plane
 integration: ## run the tests on real control planes
 	@echo "== integration tests (the first run compiles the control plane: some minutes)"
 	@go run ./cli/cluster/prepare
-	go test $(RACE) -count=1 -v -timeout 20m ./cli/cluster
+	go test $(RACE) -count=1 -v -parallel 3 -timeout 20m ./cli/cluster
+	go test -count=1 -v -run Flood ./controller
 	go test -count=1 -v -parallel $(PARALLEL) -timeout 30m ./test/integration
+	@echo "== the fault rig: its fixed sample, and what it stands on (make faults runs all of it)"
+	go test -count=1 -v -p 2 -parallel 2 -timeout 20m ./test/faults ./test/faults/proxy ./test/faults/world ./test/faults/upheaval
+
+faults: ## hold an operator to its end state under every fault (SEED, OPERATOR='...')
+	@go run ./cli/cluster/prepare
+	@go run ./test/faults -seed $(SEED) -operator '$(OPERATOR)'
 
 fuzz: ## fuzz the converter for FUZZTIME (30s)
-	go test -run '^$$' -fuzz FuzzObject -fuzztime $(FUZZTIME) ./convert
+	go test -run '^$$' -fuzz FuzzObject -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./convert
+
+bench: ## measure what a conversion costs
+	go test -run '^$$' -bench . -benchmem ./convert
 
 generate: ## write what is generated: CRDs and reference tables
 	go run ./schema/crd -o deploy/crd
