@@ -214,7 +214,9 @@ func (c consistentNamespace) List(ctx context.Context, o metav1.ListOptions) (*u
 }
 
 func (c consistentNamespace) Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-	w, err := insist(ctx, c.tell, func() (watch.Interface, error) { return c.ResourceInterface.Watch(ctx, o) })
+	w, err := insist(ctx, c.tell, func() (watch.Interface, error) {
+		return resume(ctx, o, c.ResourceInterface.List, c.ResourceInterface.Watch)
+	})
 	if err != nil {
 		return nil, err
 	}

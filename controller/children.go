@@ -60,28 +60,31 @@ func newChildren(client kubernetes.Interface, o Options, wake func(ownerKey)) *c
 		selector: schema.LabelOperator + " in (" + strings.Join(operators, ",") + ")"}
 	pods, services := client.CoreV1().Pods(o.Namespace), client.CoreV1().Services(o.Namespace)
 	c.pods = c.informer(&corev1.Pod{}, wake,
-		func(ctx context.Context, lo metav1.ListOptions) (runtime.Object, error) { return pods.List(ctx, lo) }, pods.Watch)
+		func(ctx context.Context, lo metav1.ListOptions) (list, error) { return pods.List(ctx, lo) }, pods.Watch)
 	c.services = c.informer(&corev1.Service{}, wake,
-		func(ctx context.Context, lo metav1.ListOptions) (runtime.Object, error) {
-			return services.List(ctx, lo)
-		}, services.Watch)
+		func(ctx context.Context, lo metav1.ListOptions) (list, error) { return services.List(ctx, lo) }, services.Watch)
 	return c
 }
 
 type (
-	listFunc  func(context.Context, metav1.ListOptions) (runtime.Object, error)
+	// list is what every typed list is.
+	list interface {
+		runtime.Object
+		metav1.ListInterface
+	}
+	listFunc  func(context.Context, metav1.ListOptions) (list, error)
 	watchFunc func(context.Context, metav1.ListOptions) (watch.Interface, error)
 )
 
-func (c *children) informer(example runtime.Object, wake func(ownerKey), list listFunc, watchChildren watchFunc) cache.SharedIndexInformer {
+func (c *children) informer(example runtime.Object, wake func(ownerKey), listChildren listFunc, watchChildren watchFunc) cache.SharedIndexInformer {
 	lw := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			o.LabelSelector = c.selector
-			return insist(ctx, c.tell, func() (runtime.Object, error) { return list(ctx, fresh(o)) })
+			return insist(ctx, c.tell, func() (runtime.Object, error) { return listChildren(ctx, fresh(o)) })
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.LabelSelector = c.selector
-			return insist(ctx, c.tell, func() (watch.Interface, error) { return watchChildren(ctx, o) })
+			return insist(ctx, c.tell, func() (watch.Interface, error) { return resume(ctx, o, listChildren, watchChildren) })
 		},
 	}
 	informer := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(lw, c.client), example, 0,

@@ -39,6 +39,7 @@ type apiServer struct {
 	strip      bool                                        // a webhook takes annotations away
 	keep       func(object map[string]any)                 // what it drops of a merged object
 	held       map[string]bool                             // resources whose watches tell nothing
+	cuts       int                                         // how often all watches were ended
 	closing    chan struct{}
 	afterwards func(verb, resource, name string) // called without the lock
 }
@@ -382,13 +383,14 @@ func (s *apiServer) watch(w http.ResponseWriter, r *http.Request, resource strin
 	}
 	from, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
 	next, _ := slices.BinarySearchFunc(s.history, from+1, func(c change, v int) int { return c.version - v })
+	cuts := s.cuts
 	w.Header().Set("Content-Type", "application/json")
 	w.(http.Flusher).Flush()
 	stop := context.AfterFunc(r.Context(), func() { s.mu.Lock(); s.changed.Broadcast(); s.mu.Unlock() })
 	defer stop()
 	for {
 		for ; next < len(s.history) && !s.held[resource]; next++ {
-			if c := s.history[next]; c.resource == resource {
+			if c := s.history[next]; c.resource == resource && c.version > from { // as a real one, also after it was rewound
 				fmt.Fprintf(w, `{"type":%q,"object":%s}`+"\n", c.kind, c.object)
 			}
 		}
@@ -398,7 +400,7 @@ func (s *apiServer) watch(w http.ResponseWriter, r *http.Request, resource strin
 			return
 		default:
 		}
-		if r.Context().Err() != nil || s.absent && resource == "tfjobs" || s.unserved(r.URL.Path) {
+		if s.cuts != cuts || r.Context().Err() != nil || s.absent && resource == "tfjobs" || s.unserved(r.URL.Path) {
 			return
 		}
 		s.changed.Wait()
