@@ -18,6 +18,9 @@ type View struct {
 // Pod of that name, or nil.
 func (v View) Pod(name string) *unstructured.Unstructured { return named(v.Pods, name) }
 
+// Service of that name, or nil.
+func (v View) Service(name string) *unstructured.Unstructured { return named(v.Services, name) }
+
 // Extra is the object of a kind, or nil.
 func (v View) Extra(kind string) *unstructured.Unstructured {
 	for _, u := range v.Extras {

@@ -34,12 +34,14 @@ func either(a, b Check) Check {
 	}
 }
 
-// run: these pods run, whatever else there is.
+// run: these pods run and have their services, whatever else there is. A job that ends while an operator is down, before it
+// has made a service, never gets one, and rightly so: that would be another life than the reference's.
 func run(names ...string) Check {
 	return func(v history.View) (bool, string) {
 		for _, name := range names {
-			if pod := v.Pod(v.Name + "-" + name); !runs(pod) {
-				return false, fmt.Sprintf("pod %s does not run; %s", name, describe(v))
+			name = v.Name + "-" + name
+			if !runs(v.Pod(name)) || v.Service(name) == nil {
+				return false, fmt.Sprintf("pod %s does not run with its service; %s", name, describe(v))
 			}
 		}
 		return true, ""

@@ -80,9 +80,11 @@ func end(name string, n int, code int64, when Check) Step {
 		return pod != nil && (v.Incarnations[pod.GetUID()] > n || v.Incarnations[pod.GetUID()] == n && ended(pod)), describe(v)
 	}
 	ready := func(v history.View) (bool, string) {
-		pod := v.Pod(v.Name + "-" + name)
-		if !runs(pod) || v.Incarnations[pod.GetUID()] != n {
-			return false, fmt.Sprintf("pod %s does not run for the time %d; %s", name, n, describe(v))
+		if ok, why := run(name)(v); !ok {
+			return false, why
+		}
+		if got := v.Incarnations[v.Pod(v.Name+"-"+name).GetUID()]; got != n {
+			return false, fmt.Sprintf("pod %s runs for the time %d, not yet %d; %s", name, got, n, describe(v))
 		}
 		return when(v)
 	}
