@@ -50,7 +50,7 @@ type ownerKey struct {
 
 const byOwner = "owner"
 
-func newChildren(client kubernetes.Interface, o Options, wake func(ownerKey)) *children {
+func newChildren(client kubernetes.Interface, o Options, wake func(owner ownerKey, lost bool)) *children {
 	operators := make([]string, len(o.Watched))
 	for i, w := range o.Watched {
 		operators[i] = w.Kind.Controller
@@ -76,7 +76,7 @@ type (
 	watchFunc func(context.Context, metav1.ListOptions) (watch.Interface, error)
 )
 
-func (c *children) informer(example runtime.Object, wake func(ownerKey), listChildren listFunc, watchChildren watchFunc) cache.SharedIndexInformer {
+func (c *children) informer(example runtime.Object, wake func(owner ownerKey, lost bool), listChildren listFunc, watchChildren watchFunc) cache.SharedIndexInformer {
 	lw := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			o.LabelSelector = c.selector
@@ -106,19 +106,19 @@ func indexByOwner(obj any) ([]string, error) {
 
 func ownerIndex(namespace string, owner types.UID) string { return namespace + "/" + string(owner) }
 
-// waking queues the owner of whatever changed, if what changed matters.
-func waking(wake func(ownerKey)) cache.ResourceEventHandler {
-	of := func(obj any) {
+// waking queues the owner of whatever changed, if what changed matters. Lost says that it is gone, or going.
+func waking(wake func(owner ownerKey, lost bool)) cache.ResourceEventHandler {
+	of := func(obj any, lost bool) {
 		if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 			obj = gone.Obj
 		}
 		if c, ok := obj.(*child); ok && c.owner.uid != "" {
-			wake(c.owner)
+			wake(c.owner, lost)
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    of,
-		DeleteFunc: of,
+		AddFunc:    func(obj any) { of(obj, false) },
+		DeleteFunc: func(obj any) { of(obj, true) },
 		UpdateFunc: func(before, after any) {
 			was, ok1 := before.(*child)
 			is, ok2 := after.(*child)
@@ -126,9 +126,9 @@ func waking(wake func(ownerKey)) cache.ResourceEventHandler {
 				return // a heartbeat, a probe, somebody's annotation: no decision depends on it
 			}
 			if ok1 && (!ok2 || was.owner != is.owner) {
-				of(before)
+				of(before, true)
 			}
-			of(after)
+			of(after, ok2 && (is.pod.Deleting || is.service.Deleting))
 		},
 	}
 }

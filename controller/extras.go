@@ -217,29 +217,48 @@ func textOf(object map[string]any, field string) string {
 
 // futility is a write that was refused for good, or changed nothing.
 type futility struct {
-	asked string
-	again time.Time
+	asked   string
+	refused bool
+	tries   int
+	again   time.Time
 }
 
-// spare says that a write would lead to nothing once more. Without it, a job that runs well would send one in each pass
-// for an object that it goes on without.
-func (e *extraWatch) spare(of types.UID, asked string, now time.Time) bool {
+// spare is how long a write would still lead to nothing once more; 0 says that it is to be tried. Without it, a job that runs
+// well would send one in each pass for an object that it goes on without. What was refused is worth a pass of its own then: as
+// of everything that is refused, its cause may be gone without an event, as a webhook that had a bad minute. What changed
+// nothing is not: that lies with a schema.
+func (e *extraWatch) spare(of types.UID, asked string, now time.Time) (wait, wake time.Duration) {
 	was, _ := e.futile.Load(of)
 	f, ok := was.(futility)
-	return ok && f.asked == asked && now.Before(f.again)
+	if !ok || f.asked != asked || !now.Before(f.again) {
+		return 0, 0
+	}
+	wait = f.again.Sub(now)
+	if f.refused {
+		return wait, wait
+	}
+	return wait, 0
 }
 
-// note that a write led to nothing, or that it did lead to something.
-func (e *extraWatch) note(of types.UID, asked string, futile bool, now time.Time) {
-	if futile {
-		e.futile.Store(of, futility{asked, now.Add(slowProbe)})
-	} else {
+// note that a write led to nothing, with an error or without, or that it did lead to something.
+func (e *extraWatch) note(of types.UID, asked string, err error, changed bool, now time.Time) {
+	refused := sortError(err) == probe
+	if !refused && (err != nil || changed) {
 		e.futile.Delete(of)
+		return
 	}
+	f := futility{asked: asked, refused: refused}
+	if was, _ := e.futile.Load(of); was != nil {
+		if before, ok := was.(futility); ok && before.asked == asked {
+			f.tries = before.tries + 1
+		}
+	}
+	f.again = now.Add(min(firstProbe<<min(f.tries, 10), slowProbe))
+	e.futile.Store(of, f)
 }
 
 // waking queues the owner of what changed, if what changed matters.
-func (e *extraWatch) waking(wake func(ownerKey)) cache.ResourceEventHandler {
+func (e *extraWatch) waking(wake func(owner ownerKey, lost bool)) cache.ResourceEventHandler {
 	handler := waking(wake)
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { handler.OnAdd(obj, false) },

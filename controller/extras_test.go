@@ -3,6 +3,7 @@ package controller
 import (
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -166,8 +167,8 @@ func TestUpdateThatChangesNothing(t *testing.T) {
 	update := plan.Update{Resource: schema.PodGroups(), Namespace: "ns", Name: "a", UID: "group", ResourceVersion: version,
 		Patch: []byte(`{"metadata":{"resourceVersion":"` + version + `"},"spec":{"minMember":1}}`)}
 	for range 3 {
-		if err := l.update(t.Context(), someHead(), []plan.Update{update}); err != nil {
-			t.Fatal(err)
+		if again, err := l.update(t.Context(), someHead(), []plan.Update{update}); err != nil || again != 0 {
+			t.Fatalf("look again in %s for what changes nothing: %v", again, err)
 		}
 	}
 	if n := s.count("PATCH podgroups"); n != 1 {
@@ -175,7 +176,7 @@ func TestUpdateThatChangesNothing(t *testing.T) {
 	}
 	stale := update
 	stale.ResourceVersion, stale.Patch = "1", []byte(`{"metadata":{"resourceVersion":"1"},"spec":{"minMember":2}}`)
-	if err := l.update(t.Context(), someHead(), []plan.Update{stale}); sortError(err) != retry {
+	if _, err := l.update(t.Context(), someHead(), []plan.Update{stale}); sortError(err) != retry {
 		t.Errorf("an object that has changed: %v", err)
 	}
 }
@@ -197,25 +198,74 @@ func TestRefusedExtra(t *testing.T) {
 	}).loops[0]
 	head := someHead()
 	object := schema.Object{Resource: schema.Autoscalers(), Namespace: "ns", Name: "a", Body: []byte(`{"metadata":{"name":"a"}}`)}
-	create := func() error {
-		_, err := l.createExtras(t.Context(), head, []schema.Object{object})
-		return err
+	create := func() (time.Duration, error) {
+		_, again, err := l.createExtras(t.Context(), head, []schema.Object{object})
+		return again, err
 	}
 	for i, step := range []struct {
 		change func()
 		want   int
+		again  time.Duration // where nothing was sent
 	}{
-		{func() {}, 1},
-		{func() {}, 1},
-		{func() { head.Meta.Generation++ }, 2},
-		{func() { now = now.Add(slowProbe) }, 3},
-		{func() { l.forget(head) }, 4},
+		{func() {}, 1, 0},
+		{func() {}, 1, firstProbe},
+		{func() { now = now.Add(firstProbe / 2) }, 1, firstProbe / 2},
+		{func() { now = now.Add(firstProbe / 2) }, 2, 0},
+		{func() { now = now.Add(firstProbe) }, 2, firstProbe},
+		{func() { now = now.Add(firstProbe) }, 3, 0},
+		{func() { head.Meta.Generation++ }, 4, 0},
+		{func() { now = now.Add(firstProbe) }, 5, 0},
+		{func() { l.forget(head) }, 6, 0},
+		{func() { now = now.Add(slowProbe) }, 7, 0},
+		{func() { now = now.Add(slowProbe) }, 8, 0},
+		{func() { now = now.Add(slowProbe) }, 9, 0},
+		{func() { now = now.Add(slowProbe) }, 10, 0},
+		{func() { now = now.Add(slowProbe) }, 11, 0},
+		{func() { now = now.Add(slowProbe - time.Second) }, 11, time.Second},
+		{func() { now = now.Add(time.Second) }, 12, 0},
 	} {
 		step.change()
 		before := s.count("POST horizontalpodautoscalers")
-		if err := create(); s.count("POST horizontalpodautoscalers") != step.want || (err != nil) != (step.want > before) {
-			t.Errorf("step %d: %d requests, want %d; error %v", i, s.count("POST horizontalpodautoscalers"), step.want, err)
+		again, err := create()
+		if got := s.count("POST horizontalpodautoscalers"); got != step.want || again != step.again || (err != nil) != (step.want > before) {
+			t.Errorf("step %d: %d requests, want %d; again in %s, want %s; error %v", i, got, step.want, again, step.again, err)
 		}
+	}
+}
+
+// TestRefusedExtraIsTriedAgain: the job runs well without it, and nothing happens to it; the autoscaler comes all the same when
+// it is let through. Found by the fault rig (G6).
+func TestRefusedExtraIsTriedAgain(t *testing.T) {
+	s := newAPIServer(t)
+	s.serve("autoscaling/v2", "horizontalpodautoscalers")
+	var tries atomic.Int32
+	s.refuse = func(verb, resource, _ string) *refusing {
+		if verb == http.MethodPost && resource == "horizontalpodautoscalers" && tries.Add(1) <= 2 {
+			return &refusing{http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "no"}
+		}
+		return nil
+	}
+	now := newClock()
+	l := newTestController(t, s, func(o *Options) { o.Watched, o.Now = Jobs([]*schema.Kind{schema.PyTorchJob()}), now.now }).loops[0]
+	head := someHead()
+	object := schema.Object{Resource: schema.Autoscalers(), Namespace: "ns", Name: "a", Body: []byte(`{"metadata":{"name":"a"}}`)}
+	todo := plan.Plan{Create: []schema.Object{object}}
+	l.floors.trust(head.Meta.UID)
+	for try := range 3 {
+		_, err := l.execute(t.Context(), plan.Observed{Head: head, Now: now.now()}, todo)
+		if (err == nil) != (try == 2) {
+			t.Errorf("try %d: %v", try, err)
+		}
+		if try < 2 {
+			again, err := l.execute(t.Context(), plan.Observed{Head: head, Now: now.now()}, todo)
+			if err != nil || again <= 0 || again > firstProbe<<try {
+				t.Fatalf("after try %d, by an event: looks again in %s: %v", try, again, err)
+			}
+			now.pass(again)
+		}
+	}
+	if n := tries.Load(); n != 3 {
+		t.Errorf("%d requests, want 3", n)
 	}
 }
 
@@ -247,7 +297,7 @@ func TestSlimExtraIsTotal(t *testing.T) {
 // What a decision depends on wakes the job, and a report that changes nothing else does not.
 func TestWhatOfAnExtraWakes(t *testing.T) {
 	woken := 0
-	handler := (&extraWatch{}).waking(func(ownerKey) { woken++ })
+	handler := (&extraWatch{}).waking(func(ownerKey, bool) { woken++ })
 	version := func(v string, change func(*schema.StoredExtra)) *child {
 		c := &child{owner: ownerKey{uid: "u", kind: "TFJob", key: "ns/a"},
 			extra: &schema.StoredExtra{Name: "a", UID: "g", ResourceVersion: v, Phase: "Pending", Spec: []byte(`{}`)}}

@@ -151,16 +151,17 @@ func (l *kindLoop) execute(ctx context.Context, seen plan.Observed, todo plan.Pl
 		again = earlier(again, untoldAgain)
 	}
 	if len(todo.Delete)+len(todo.Update)+len(todo.Create) > 0 {
-		if current, err := l.prove(ctx, seen.Head, version != seen.Head.Meta.ResourceVersion); err != nil || !current {
+		if current, err := l.prove(ctx, seen.Head, version != seen.Head.Meta.ResourceVersion, len(todo.Create) > 0); err != nil || !current {
 			return atOnceAgain, errors.Join(unentered, err)
 		}
 	}
 	removed := l.remove(ctx, seen.Head, todo.Delete)
-	updated := l.update(ctx, seen.Head, todo.Update)
+	updateAgain, updated := l.update(ctx, seen.Head, todo.Update)
 	// Extra objects come first, and a job is not kept from its pods by one that is refused: the plan says what pods
 	// wait for.
 	extras, children := apart(todo.Create)
-	tried, made := l.createExtras(ctx, seen.Head, extras)
+	tried, createAgain, made := l.createExtras(ctx, seen.Head, extras)
+	again = earlier(again, earlier(updateAgain, createAgain))
 	created := errors.Join(made, l.create(ctx, seen.Head, children))
 	if tried+len(children) > 0 && created == nil || len(todo.Delete) > 0 {
 		// What was created may be gone before a watch that was interrupted shows it, and what was deleted may never have
@@ -173,48 +174,62 @@ func (l *kindLoop) execute(ctx context.Context, seen plan.Observed, todo plan.Pl
 // atOnceAgain is for a pass that is to be made anew.
 const atOnceAgain = time.Millisecond
 
-// prove, once for each job in the life of a process, that a decision was made on the present, before anything is done to
-// other objects. An API server may answer a new watch from a past in which the job was not yet finished, suspended or
-// scaled, or in which its pods still ran. What is written to the job itself then is refused by its resourceVersion; its
-// children have no such guard.
+// prove that a decision was made on the present, before anything is done to other objects: once for each job in the life of a
+// process, and again before something is made in the place of children that went. An API server may answer a new watch from a
+// past in which the job was not yet finished, suspended or scaled, or in which its pods still ran; and a watch that lags shows
+// a job that is deleted while the garbage collector takes its children. What is written to the job itself then is refused by
+// its resourceVersion; its children have no such guard.
 //
 //	the job is                           and the caches of its children
 //	new: nobody has worked on it         -                                 go on
 //	gone, another, newer than seen       -                                 wait for the cache of the jobs
+//	as seen, or just written             were as new as the job before     go on
 //	as seen, or just written             are as new as the job             decide anew, on what they show now
 //	as seen, or just written             are older: it may have finished   read everything from the API server
 //	                                     because of what they do not show
 //
 // It says whether the decision at hand may be carried out.
-func (l *kindLoop) prove(ctx context.Context, head *schema.Head, written bool) (current bool, err error) {
+func (l *kindLoop) prove(ctx context.Context, head *schema.Head, written, makes bool) (current bool, err error) {
 	uid, version := head.Meta.UID, head.Meta.ResourceVersion
-	if l.floors.trusted(uid) {
+	trusted := l.floors.trusted(uid)
+	lost, losses := l.floors.unproved(uid)
+	if trusted && (lost == 0 || !makes) {
 		return true, nil
 	}
-	if written && len(head.Status.Conditions) == 0 {
+	if !trusted && written && len(head.Status.Conditions) == 0 {
 		l.floors.trust(uid)
 		return true, nil
 	}
 	if !written {
-		got, err := l.api.get(ctx, head.Kind.Resource(), head.Meta.Namespace, head.Meta.Name)
-		switch {
-		case apierrors.IsNotFound(err):
-			return false, fmt.Errorf("look at %s: %w", head.Key(), errUnrecorded)
-		case err != nil:
-			return false, fmt.Errorf("look at %s: %w", head.Key(), err)
-		case got.UID != uid:
-			return false, errBehind // the one that was seen is gone
-		case got.ResourceVersion != version:
-			l.floors.await(uid, got.ResourceVersion)
-			return false, errBehind
+		if current, err := l.isAsSeen(ctx, head); err != nil || !current {
+			return false, err
 		}
 	}
-	if reached(l.children.podVersion(), version) && reached(l.children.serviceVersion(), version) {
+	l.floors.prove(uid, losses)
+	if !trusted && reached(l.children.podVersion(), version) && reached(l.children.serviceVersion(), version) {
 		l.floors.trust(uid)
-	} else {
+	} else if !trusted {
 		l.floors.distrust(uid, version)
 	}
-	return false, nil
+	return trusted, nil
+}
+
+// isAsSeen asks the API server whether a job is still what a decision was made for.
+func (l *kindLoop) isAsSeen(ctx context.Context, head *schema.Head) (bool, error) {
+	uid := head.Meta.UID
+	got, err := l.api.get(ctx, head.Kind.Resource(), head.Meta.Namespace, head.Meta.Name)
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, fmt.Errorf("look at %s: %w", head.Key(), errUnrecorded)
+	case err != nil:
+		return false, fmt.Errorf("look at %s: %w", head.Key(), err)
+	case got.UID != uid:
+		return false, errBehind // the one that was seen is gone
+	case got.ResourceVersion != head.Meta.ResourceVersion:
+		l.floors.await(uid, got.ResourceVersion)
+		return false, errBehind
+	}
+	return true, nil
 }
 
 // earlier of two wishes to look again; 0 is none.

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"time"
 
 	"stoic/controller/plan"
 	"stoic/schema"
@@ -23,30 +24,32 @@ func apart(objects []schema.Object) (extras, children []schema.Object) {
 	return objects, nil
 }
 
-// createExtras posts extra objects and returns how many. One that is refused for good is not posted again for a while,
-// unless the job was changed.
-func (l *kindLoop) createExtras(ctx context.Context, head *schema.Head, objects []schema.Object) (tried int, _ error) {
+// createExtras posts extra objects and returns how many, and when to look again. One that is refused for good is not posted
+// again for a while, unless the job was changed.
+func (l *kindLoop) createExtras(ctx context.Context, head *schema.Head, objects []schema.Object) (tried int, again time.Duration, _ error) {
 	var failed []error
 	for _, o := range objects {
 		e, asked := l.extra(o.Resource), occasion(head)+string(o.Body)
-		if e.spare(head.Meta.UID, asked, l.options.Now()) {
+		if wait, wake := e.spare(head.Meta.UID, asked, l.options.Now()); wait > 0 {
+			again = earlier(again, wake)
 			continue
 		}
 		err := l.create(ctx, head, []schema.Object{o})
-		e.note(head.Meta.UID, asked, sortError(err) == probe, l.options.Now())
+		e.note(head.Meta.UID, asked, err, true, l.options.Now())
 		failed = append(failed, err)
 		tried++
 	}
-	return tried, errors.Join(failed...)
+	return tried, again, errors.Join(failed...)
 }
 
-// update changes extra objects. An update that is refused for good, or that the API server takes and changes nothing
-// for (a schema drops what we want), is not sent again for a while, unless the object has changed.
-func (l *kindLoop) update(ctx context.Context, head *schema.Head, updates []plan.Update) error {
+// update changes extra objects, and says when to look again. An update that is refused for good, or that the API server takes
+// and changes nothing for (a schema drops what we want), is not sent again for a while, unless the object has changed.
+func (l *kindLoop) update(ctx context.Context, head *schema.Head, updates []plan.Update) (again time.Duration, _ error) {
 	var failed []error
 	for _, u := range updates {
 		e, asked := l.extra(u.Resource), u.ResourceVersion+string(u.Patch)
-		if e.spare(u.UID, asked, l.options.Now()) {
+		if wait, wake := e.spare(u.UID, asked, l.options.Now()); wait > 0 {
+			again = earlier(again, wake)
 			continue
 		}
 		got, err := l.api.merge(ctx, u.Resource, u.Namespace, u.Name, u.Patch)
@@ -56,12 +59,12 @@ func (l *kindLoop) update(ctx context.Context, head *schema.Head, updates []plan
 		} else {
 			l.raise(head, u.Resource, got)
 		}
-		e.note(u.UID, asked, sortError(err) == probe || got.ResourceVersion == u.ResourceVersion, l.options.Now())
+		e.note(u.UID, asked, err, got.ResourceVersion != u.ResourceVersion, l.options.Now())
 	}
 	if told := firstWorthTelling(failed); told != nil {
 		l.emitter.tell(head, []plan.Event{refusal(head.Kind, "updating", told, occasion(head))})
 	}
-	return errors.Join(failed...)
+	return again, errors.Join(failed...)
 }
 
 // extra is the watch of a resource that the kind names.
