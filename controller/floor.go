@@ -42,6 +42,8 @@ type floor struct {
 	losses, proved int
 	// recorded is when the job itself was last written.
 	recorded time.Time
+	// pending is since when there is news that its status does not tell yet.
+	pending time.Time
 	// waiting: a pass was put off, and the next event of the job itself must wake it although it is our own.
 	waiting bool
 }
@@ -168,14 +170,28 @@ func (f *floors) of(owner types.UID) *floor {
 	return have
 }
 
-// recorded is when a job itself was last written, or zero.
-func (f *floors) recorded(owner types.UID) time.Time {
+// recorded is when a job itself was last written, and since when there is news that its status does not tell; or zero.
+func (f *floors) recorded(owner types.UID) (at, pending time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if have := f.jobs[owner]; have != nil {
-		return have.recorded
+		return have.recorded, have.pending
 	}
-	return time.Time{}
+	return time.Time{}, time.Time{}
+}
+
+// pend notes whether there is news of a job that its status does not tell yet.
+func (f *floors) pend(owner types.UID, news bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	have := f.jobs[owner]
+	switch {
+	case have == nil: // it was never written to: nothing waits
+	case !news:
+		have.pending = time.Time{}
+	case have.pending.IsZero():
+		have.pending = f.now()
+	}
 }
 
 // check says whether a pass may trust caches that stand at these versions. The stores are read under the lock,
@@ -190,7 +206,7 @@ func (f *floors) check(owner types.UID, job, pods, services func() string, extra
 	behind := slices.ContainsFunc(extras, func(e *extraWatch) bool { return !reached(e.version(), have.extras[e.resource]) })
 	if !behind && reached(job(), have.job) && reached(pods(), have.pods) && reached(services(), have.services) {
 		// The job's own version stays: it tells our own status event from a stranger's.
-		is := floor{job: have.job, recorded: have.recorded, trusted: have.trusted, losses: have.losses, proved: have.proved, deleted: have.deleted}
+		is := floor{job: have.job, recorded: have.recorded, pending: have.pending, trusted: have.trusted, losses: have.losses, proved: have.proved, deleted: have.deleted}
 		if len(have.deleted) > 0 {
 			is.since = have.since // the second half of the question is still to come
 		}

@@ -125,14 +125,16 @@ func (l *kindLoop) observeLive(ctx context.Context, cached *convert.Result) (see
 }
 
 func (l *kindLoop) observed(result *convert.Result) plan.Observed {
+	recorded, pending := l.floors.recorded(result.Meta.UID)
 	return plan.Observed{Head: result.Head, Job: result.Job, Rejection: result.Rejection,
-		Now: l.options.Now(), Recorded: l.floors.recorded(result.Meta.UID),
+		Now: l.options.Now(), Recorded: recorded, Pending: pending,
 		KeepsGeneration: result.Status.ObservedGeneration != 0 || l.keepsGeneration.Load()}
 }
 
 // execute writes a plan: status, then ledger, then events, then deletions, updates and creations. Each depends
 // on the ones before being on record; a crash between any two leaves a state from which the same plan follows again.
 func (l *kindLoop) execute(ctx context.Context, seen plan.Observed, todo plan.Plan) (again time.Duration, err error) {
+	l.floors.pend(seen.Head.Meta.UID, todo.Pending)
 	version := seen.Head.Meta.ResourceVersion
 	if todo.Status != nil {
 		if version, err = l.record(ctx, seen.Head, todo); err != nil {

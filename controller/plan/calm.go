@@ -6,38 +6,66 @@ import (
 	"stoic/schema"
 )
 
-// calmFor is how long a status that was just written stands before more replicas that run, or are done, are a reason to
-// write it again: a thousand replicas that start are then a few writes and not a thousand.
-const calmFor = 2 * time.Second
+const (
+	// calmFor is how long a status that was just written stands before more replicas that run, or are done, are a reason
+	// to write it again: a thousand replicas that start are then a few writes and not a thousand, and a short job's are
+	// none, as its end says the same.
+	calmFor = 3 * time.Second
+	// settleFor is how long such news waits for more of its kind, however old the status is: replicas that were started
+	// together end together, and with the last of them comes the verdict.
+	settleFor = time.Second
+	// mournFor is how long a status that was just written stands before replicas that failed or vanished are. A death is
+	// on record within the second, and a node that takes a hundred replicas with it is two writes.
+	mournFor = 500 * time.Millisecond
+)
 
 // calm is how long a new status can wait; 0 says that it must be written now.
 //
-//	what is new                                 waits
-//	a condition, a time, a generation           no
-//	a replica failed, or fewer are accounted for no
-//	more replicas are active or have succeeded  until the last status is calmFor old
+//	what is new                                  waits
+//	a condition, a time, a generation            no
+//	a replica failed, or fewer are accounted for until the last status is mournFor old
+//	more replicas are active or have succeeded   until the last status is calmFor old, and it is news since settleFor
+//
+// What waits at a crash is written by the first pass of the next process: it knows of no last status.
 func (d *draft) calm() time.Duration {
-	since := d.Now.Sub(d.Recorded)
-	if d.Recorded.IsZero() || since < 0 || since >= calmFor || d.Head.Status.Unclean {
+	since, pending := d.Now.Sub(d.Recorded), time.Duration(0)
+	if !d.Pending.IsZero() {
+		pending = d.Now.Sub(d.Pending)
+	}
+	if d.Recorded.IsZero() || since < 0 || pending < 0 || d.Head.Status.Unclean {
 		return 0
 	}
 	counts := d.status
 	counts.ReplicaStatuses = d.Head.Status.ReplicaStatuses
-	if !same(&d.Head.Status, &counts, d.KeepsGeneration) || !onlyMore(d.Head.Status.ReplicaStatuses, d.status.ReplicaStatuses) {
+	was, is := d.Head.Status.ReplicaStatuses, d.status.ReplicaStatuses
+	switch {
+	case !same(&d.Head.Status, &counts, d.KeepsGeneration) || !sameRoles(was, is):
 		return 0
+	case onlyMore(was, is):
+		return max(calmFor-since, settleFor-pending, 0)
 	}
-	return calmFor - since
+	return max(mournFor-since, 0)
 }
 
-// onlyMore says that new counts tell of nothing but replicas that came to run or are done.
-func onlyMore(old, found map[string]schema.ReplicaStatus) bool {
+// sameRoles says that two statuses differ in numbers at most.
+func sameRoles(old, found map[string]schema.ReplicaStatus) bool {
 	if len(old) != len(found) {
 		return false
 	}
 	for role, now := range found {
-		was, known := old[role]
-		if !known || was.Selector != now.Selector || was.Failed != now.Failed ||
-			int64(was.Active)+int64(was.Succeeded) > int64(now.Active)+int64(now.Succeeded) || was.Succeeded > now.Succeeded {
+		if was, known := old[role]; !known || was.Selector != now.Selector {
+			return false
+		}
+	}
+	return true
+}
+
+// onlyMore says that new counts of the same roles tell of nothing but replicas that came to run or are done.
+func onlyMore(old, found map[string]schema.ReplicaStatus) bool {
+	for role, now := range found {
+		was := old[role]
+		if was.Failed != now.Failed || was.Succeeded > now.Succeeded ||
+			int64(was.Active)+int64(was.Succeeded) > int64(now.Active)+int64(now.Succeeded) {
 			return false
 		}
 	}

@@ -21,12 +21,26 @@ func TestOnlyMore(t *testing.T) {
 		"one failed, one runs":  {counts{"Worker": {Active: 2}}, counts{"Worker": {Active: 2, Failed: 1}}, false},
 		"a failure is mended":   {counts{"Worker": {Failed: 1}}, counts{"Worker": {Active: 1}}, false},
 		"one is done no more":   {counts{"Worker": {Succeeded: 1}}, counts{"Worker": {Active: 1}}, false},
-		"a role is new":         {counts{}, counts{"Worker": {}}, false},
-		"another role":          {counts{"PS": {}}, counts{"Worker": {}}, false},
-		"a selector":            {counts{"Worker": {}}, counts{"Worker": {Selector: "a=b"}}, false},
 		"counts near their end": {counts{"Worker": {Active: 1<<31 - 1, Succeeded: 1<<31 - 1}}, counts{"Worker": {Active: 1, Succeeded: 1<<31 - 1}}, false},
 	} {
 		if got := onlyMore(c.old, c.found); got != c.want {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}
+
+func TestSameRoles(t *testing.T) {
+	type counts = map[string]schema.ReplicaStatus
+	for name, c := range map[string]struct {
+		old, found counts
+		want       bool
+	}{
+		"numbers":       {counts{"Worker": {Active: 1}}, counts{"Worker": {Failed: 7}}, true},
+		"a role is new": {counts{}, counts{"Worker": {}}, false},
+		"another role":  {counts{"PS": {}}, counts{"Worker": {}}, false},
+		"a selector":    {counts{"Worker": {}}, counts{"Worker": {Selector: "a=b"}}, false},
+	} {
+		if got := sameRoles(c.old, c.found); got != c.want {
 			t.Errorf("%s: got %v", name, got)
 		}
 	}
@@ -52,24 +66,42 @@ func TestCalm(t *testing.T) {
 	}
 	recorded := w.now
 	start("j-worker-1")
-	at := func(after time.Duration) Plan {
+	at := func(after, pending time.Duration) Plan {
 		o := w.observe()
 		o.Recorded, o.Now = recorded, recorded.Add(after)
+		if pending >= 0 {
+			o.Pending = o.Now.Add(-pending)
+		}
 		return Make(o)
 	}
-	if p := at(500 * time.Millisecond); p.Status != nil || p.Recheck != calmFor-500*time.Millisecond {
-		t.Errorf("after half a second: status %v, recheck in %s", p.Status, p.Recheck)
+	const unknown = time.Duration(-1)
+	waits := func(when string, p Plan, want time.Duration) {
+		t.Helper()
+		if p.Status != nil || !p.Pending || p.Recheck != want {
+			t.Errorf("%s: status %v, pending %v, recheck in %s, want none, true, %s", when, p.Status, p.Pending, p.Recheck, want)
+		}
 	}
-	if p := at(calmFor); p.Status == nil || p.Status.ReplicaStatuses["Worker"].Active != 2 {
-		t.Errorf("when it is calm: status %+v", p.Status)
+	waits("after half a second", at(500*time.Millisecond, unknown), calmFor-500*time.Millisecond)
+	waits("just before it is calm", at(calmFor-time.Millisecond, unknown), settleFor)
+	waits("after an hour, as news", at(time.Hour, unknown), settleFor)
+	waits("after an hour, half settled", at(time.Hour, settleFor/2), settleFor/2)
+	waits("settled, but not calm", at(calmFor/2, settleFor), calmFor/2)
+	if p := at(calmFor, settleFor); p.Status == nil || p.Pending || p.Status.ReplicaStatuses["Worker"].Active != 2 {
+		t.Errorf("when it is calm: status %+v, pending %v", p.Status, p.Pending)
 	}
-	if p := at(-time.Second); p.Status == nil {
+	if p := at(-time.Second, unknown); p.Status == nil {
 		t.Error("a clock that went back keeps the status from being written")
 	}
 	pod := w.pods["j-worker-0"]
 	pod.Phase = "Failed"
 	w.pods["j-worker-0"] = pod
-	if p := at(0); p.Status == nil {
-		t.Error("a failure waits")
+	if p := at(0, unknown); p.Status == nil {
+		t.Error("a failure that changes a condition waits")
+	}
+	delete(w.pods, "j-worker-0")
+	delete(w.pods, "j-worker-1")
+	waits("a death, just after a write", at(0, unknown), mournFor)
+	if p := at(mournFor, unknown); p.Status == nil || p.Status.ReplicaStatuses["Worker"].Active != 0 {
+		t.Errorf("a death: status %+v", p.Status)
 	}
 }

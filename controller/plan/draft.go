@@ -121,6 +121,7 @@ func (d *draft) finish() Plan {
 	d.status.ObservedGeneration = d.Head.Meta.Generation
 	if d.Head.Status.Unclean || !same(&d.Head.Status, &d.status, d.KeepsGeneration) {
 		if wait := d.calm(); wait > 0 {
+			d.plan.Pending = true
 			d.recheck(wait)
 		} else {
 			status := d.status

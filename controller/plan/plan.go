@@ -24,6 +24,8 @@ type Observed struct {
 	Now time.Time
 	// Recorded is when this process last wrote the status; zero if it never did, or does not remember.
 	Recorded time.Time
+	// Pending is since when this process has known of news that is not in the status and waits; zero if there is none.
+	Pending time.Time
 	// KeepsGeneration: the served schema keeps status.observedGeneration; otherwise its absence is no
 	// reason to write.
 	KeepsGeneration bool
@@ -38,6 +40,8 @@ type Plan struct {
 	Delete []Deletion
 	Update []Update
 	Create []schema.Object
+	// Pending: there is news that the status does not tell yet, and it can wait until Recheck.
+	Pending bool
 	// Recheck is when to look again with no event to cause it; 0 means never.
 	Recheck time.Duration
 	// Count is what the counters are told when the plan is carried out: Restarted after the ledger was written,
