@@ -30,6 +30,7 @@ import (
 type controllerFlags struct {
 	kubeconfig            string
 	metrics, probes       string
+	profiling             bool
 	namespace             string
 	kinds                 []string
 	threads               int
@@ -69,6 +70,7 @@ func (f *controllerFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "file that says how to reach the API server (default: $KUBECONFIG, else the pod's service account)")
 	flags.StringVar(&f.metrics, "metrics-bind-address", ":8080", `where /metrics is served; "0" for nowhere`)
 	flags.StringVar(&f.probes, "health-probe-bind-address", ":8081", `where /healthz and /readyz are served; "0" for nowhere`)
+	flags.BoolVar(&f.profiling, "profiling", false, "serve profiles for go tool pprof beside the metrics, at /debug/pprof/")
 	flags.StringVar(&f.namespace, "namespace", "", "serve this namespace only (default: $KUBEFLOW_NAMESPACE, else all)")
 	flags.StringSliceVar(&f.kinds, "enable-scheme", nil, "serve this kind only; may be repeated (default: all)")
 	flags.IntVar(&f.threads, "controller-threads", 8, "jobs of one kind that are worked on at the same time")
@@ -196,7 +198,7 @@ func (f *controllerFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	o := operator{config: config, kinds: kinds, namespace: f.namespace, threads: f.threads, eventQPS: f.eventQPS,
-		metrics: f.metrics, probes: f.probes, log: log}
+		metrics: f.metrics, probes: f.probes, profiling: f.profiling, log: log}
 	if f.leaderElect {
 		o.election = &controller.Election{Namespace: f.leaseSpace, Name: f.leaseName}
 	}
@@ -244,6 +246,7 @@ type operator struct {
 	threads         int
 	eventQPS        float32
 	metrics, probes string // addresses, or "0"
+	profiling       bool
 	election        *controller.Election
 	log             *zap.Logger
 }
@@ -267,7 +270,7 @@ func (o operator) run(ctx context.Context) error {
 		return err
 	}
 	endpoints, err := listen([]endpoint{
-		{flag: "--metrics-bind-address", address: o.metrics, handler: controller.MetricsHandler(registry)},
+		{flag: "--metrics-bind-address", address: o.metrics, handler: controller.MetricsHandler(registry, o.profiling)},
 		{flag: "--health-probe-bind-address", address: o.probes, handler: c.HealthHandler()}})
 	if err != nil {
 		return err
