@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -53,7 +54,7 @@ func newControllerCommand() *cobra.Command {
 
 Environment: KUBEFLOW_NAMESPACE (instead of --namespace), MY_POD_NAMESPACE (instead of
 --leader-election-namespace), MY_POD_NAME (who holds the lease), CUSTOM_CLUSTER_DOMAIN (appended to the host names in
-TF_CONFIG).`,
+TF_CONFIG), GOMEMLIMIT (instead of nine tenths of the container's memory limit).`,
 		Example: `  # In a pod
   stoic controller --leader-elect
 
@@ -193,6 +194,7 @@ func (f *controllerFlags) run(cmd *cobra.Command) error {
 			log.Warn("a flag without effect was given", zap.String("flag", "--"+flag.Name))
 		}
 	})
+	keepWithin(os.DirFS("/"), os.Getenv("GOMEMLIMIT"), debug.SetMemoryLimit, log)
 	config, err := f.config()
 	if err != nil {
 		return err

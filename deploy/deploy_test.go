@@ -364,12 +364,12 @@ func TestEnvironment(t *testing.T) {
 			found[v.Name] = from.ResourceFieldRef.Resource
 		}
 	}
-	want := map[string]string{"MY_POD_NAMESPACE": "metadata.namespace", "MY_POD_NAME": "metadata.name", "GOMEMLIMIT": "limits.memory"}
+	want := map[string]string{"MY_POD_NAMESPACE": "metadata.namespace", "MY_POD_NAME": "metadata.name"}
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Errorf("environment (-wanted +found):\n%s", diff)
 	}
 	if container.Resources.Limits.Memory().IsZero() || container.Resources.Requests.Cpu().IsZero() {
-		t.Errorf("resources %+v: GOMEMLIMIT needs a memory limit", container.Resources)
+		t.Errorf("resources %+v: the garbage collector needs a memory limit to go by", container.Resources)
 	}
 }
 
