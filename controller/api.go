@@ -6,13 +6,10 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	"stoic/controller/plan"
@@ -183,47 +180,8 @@ func readMeta(body []byte, err error) (written, error) {
 
 func uid(s string) types.UID { return types.UID(s) }
 
-// consistent is the client of an informer. It never lists from a cache of unknown age: client-go's reflector asks for
-// resourceVersion "0" when it falls back from streaming, which may be answered with a past in which deleted
-// objects live. It insists on lists and watches, and tells of each failure.
-type consistent struct {
-	dynamic.Interface
-	tell func(error)
-}
-
-func (c consistent) Resource(r runtimeschema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
-	return consistentResource{c.Interface.Resource(r), c.tell}
-}
-
-type consistentResource struct {
-	dynamic.NamespaceableResourceInterface
-	tell func(error)
-}
-
-func (c consistentResource) Namespace(ns string) dynamic.ResourceInterface {
-	return consistentNamespace{c.NamespaceableResourceInterface.Namespace(ns), c.tell}
-}
-
-type consistentNamespace struct {
-	dynamic.ResourceInterface
-	tell func(error)
-}
-
-func (c consistentNamespace) List(ctx context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	return insist(ctx, c.tell, func() (*unstructured.UnstructuredList, error) { return c.ResourceInterface.List(ctx, fresh(o)) })
-}
-
-func (c consistentNamespace) Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-	w, err := insist(ctx, c.tell, func() (watch.Interface, error) {
-		return resume(ctx, o, c.ResourceInterface.List, c.ResourceInterface.Watch)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return listen(w, c.tell), nil
-}
-
-// fresh asks for the latest in place of "anything you have".
+// fresh asks for the latest in place of "anything you have": client-go's reflector asks for resourceVersion "0" when it
+// falls back from streaming, which may be answered with a past in which deleted objects live.
 func fresh(o metav1.ListOptions) metav1.ListOptions {
 	if o.ResourceVersion == "0" {
 		o.ResourceVersion = ""

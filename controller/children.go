@@ -80,7 +80,7 @@ func (c *children) informer(example runtime.Object, wake func(owner ownerKey, lo
 	lw := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			o.LabelSelector = c.selector
-			return insist(ctx, c.tell, func() (runtime.Object, error) { return listChildren(ctx, fresh(o)) })
+			return paged(ctx, fresh(o), c.tell, listChildren, slim)
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.LabelSelector = c.selector
@@ -90,7 +90,7 @@ func (c *children) informer(example runtime.Object, wake func(owner ownerKey, lo
 	informer := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(lw, c.client), example, 0,
 		cache.Indexers{byOwner: indexByOwner})
 	// Neither call can fail before the informer runs.
-	_ = informer.SetTransform(slim)
+	_ = informer.SetTransform(unpacked(slim))
 	_, _ = informer.AddEventHandler(waking(wake))
 	return informer
 }

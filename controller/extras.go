@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 
 	"stoic/schema"
@@ -50,12 +49,9 @@ func newExtraWatch(c *Controller, r schema.Resource, untyped dynamic.Interface, 
 	resource := runtimeschema.GroupVersionResource{Group: r.Group, Version: r.Version, Resource: r.Plural}
 	e := &extraWatch{presence: newPresence(c, r.Kind), resource: r, namespace: c.options.Namespace, selector: c.children.selector,
 		objects: untyped.Resource(resource), discovery: discovery.ToServerResourcesInterfaceWithContext(d)}
-	selected := func(o *metav1.ListOptions) { o.LabelSelector = e.selector }
 	e.informers = func(tell func(error)) cache.SharedIndexInformer {
-		informer := dynamicinformer.NewFilteredDynamicInformer(consistent{untyped, tell}, resource, e.namespace, 0, cache.Indexers{byOwner: indexByOwner}, selected).Informer()
-		// Neither call can fail before the informer runs.
-		_ = informer.SetTransform(e.slim)
-		_, _ = informer.AddEventHandler(e.waking(c.wake))
+		informer := untypedInformer(untyped, resource, e.namespace, e.selector, tell, e.slim, cache.Indexers{byOwner: indexByOwner})
+		_, _ = informer.AddEventHandler(e.waking(c.wake)) // it cannot fail before the informer runs
 		return informer
 	}
 	e.wakeAll = func() {

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
@@ -106,9 +105,8 @@ func (l *kindLoop) servedNow(ctx context.Context) (bool, error) {
 // observing runs one informer until ctx ends.
 func (l *kindLoop) observing(ctx context.Context, doubt func(error)) {
 	resource := runtimeschema.GroupVersionResource{Group: l.kind.Group, Version: l.kind.Version, Resource: l.kind.Plural}
-	informer := dynamicinformer.NewFilteredDynamicInformer(consistent{l.untyped, doubt}, resource, l.options.Namespace, 0, cache.Indexers{}, nil).Informer()
-	// None of these can fail before the informer runs.
-	_ = informer.SetTransform(converting(l.kind, l.Convert))
+	informer := untypedInformer(l.untyped, resource, l.options.Namespace, "", doubt, converting(l.kind, l.Convert), cache.Indexers{})
+	// Neither call can fail before the informer runs.
 	_ = informer.SetWatchErrorHandlerWithContext(doubting(doubt))
 	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: l.added, UpdateFunc: l.updated, DeleteFunc: l.deleted})
 	l.objects.Store(&informer)
