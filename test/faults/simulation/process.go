@@ -40,10 +40,10 @@ func (p *process) observe() {
 func (p *process) missing() time.Duration {
 	p.gate.mu.Lock()
 	defer p.gate.mu.Unlock()
-	there := map[string]bool{}
+	there, asksFirst := map[string]bool{}, false
 	for _, q := range p.gate.parked {
 		if q.from == p && q.resource == "discovery" {
-			return 0 // a watch that ended with 410 begins anew with the question whether its kind is served
+			asksFirst = true // a watch that ended with 410 begins anew with the question whether its kind is served
 		}
 		if q.from == p && q.reflects() {
 			there[q.resource] = true
@@ -56,7 +56,7 @@ func (p *process) missing() time.Duration {
 	}
 	var longest time.Duration
 	for resource, t := range p.watched {
-		if !there[resource] {
+		if builtIn := resource == "pods" || resource == "services"; !there[resource] && (builtIn || !asksFirst) {
 			longest = max(longest, t.backOff())
 		}
 	}
