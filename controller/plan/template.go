@@ -77,17 +77,27 @@ func nameOf(container json.RawMessage) string {
 }
 
 // pour writes the spec of one replica.
-func (m *mould) pour(w *bytes.Buffer, variables []schema.EnvVar) {
-	var list []byte
+func (m *mould) pour(w *bytes.Buffer, variables []schema.EnvVar, q *quoter) {
+	size := 0
+	for _, v := range variables {
+		size += len(v.Name) + len(v.Value) + len(v.Value)/8 + len(`{"name":"","value":""},`) // some room for what is escaped
+	}
+	list := make([]byte, 0, size)
 	for i, v := range variables {
 		if i > 0 {
 			list = append(list, ',')
 		}
-		list = append(list, schema.JSON(struct {
-			Name  string `json:"name"`
-			Value string `json:"value"`
-		}{v.Name, v.Value})...)
+		list = append(append(append(list, `{"name":`...), quote(v.Name)...), `,"value":`...)
+		list = append(q.add(list, v.Value), '}')
 	}
+	size = 0
+	for _, p := range m.pieces {
+		size += len(p.text)
+		if p.room {
+			size += len(list) + len(p.open) + len(p.shut)
+		}
+	}
+	w.Grow(size + 1) // for what closes the pod
 	for _, p := range m.pieces {
 		w.Write(p.text)
 		if p.room && len(list) > 0 {

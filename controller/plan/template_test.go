@@ -45,7 +45,7 @@ func TestMould(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			newMould([]byte(test.template), "tensorflow", test.everywhere, nil).pour(&b, test.variables)
+			newMould([]byte(test.template), "tensorflow", test.everywhere, nil).pour(&b, test.variables, &quoter{})
 			if diff := gocmp.Diff(test.want, b.String()); diff != "" {
 				t.Error(diff)
 			}
@@ -94,7 +94,7 @@ func TestMouldKeepsEverything(t *testing.T) {
 		spec := map[string]any{"containers": []any{value(2).Draw(t, "other"), container}, "y": value(3).Draw(t, "y")}
 		template := schema.JSON(map[string]any{"spec": spec, "z": value(2).Draw(t, "z")})
 		var b bytes.Buffer
-		newMould(template, "tensorflow", rapid.Bool().Draw(t, "everywhere"), nil).pour(&b, nil)
+		newMould(template, "tensorflow", rapid.Bool().Draw(t, "everywhere"), nil).pour(&b, nil, &quoter{})
 		decoder := json.NewDecoder(&b)
 		decoder.UseNumber()
 		var got any

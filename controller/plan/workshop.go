@@ -18,6 +18,7 @@ type workshop struct {
 	job         *schema.Job
 	environment func(*schema.Role, int) []schema.EnvVar
 	moulds      map[string]*mould // by role
+	quoter      quoter
 }
 
 func newWorkshop(job *schema.Job) *workshop {
@@ -70,7 +71,7 @@ func (w *workshop) pod(r *replica, row int64) schema.Object {
 	body.WriteString(`{"apiVersion":"v1","kind":"Pod","metadata":`)
 	body.Write(schema.JSON(meta))
 	body.WriteString(`,"spec":`)
-	m.pour(&body, w.environment(r.role, r.index))
+	m.pour(&body, w.environment(r.role, r.index), &w.quoter)
 	body.WriteString(`}`)
 	return schema.Object{Resource: schema.Pods(), Namespace: meta.Namespace, Name: meta.Name, Body: body.Bytes()}
 }
@@ -157,4 +158,13 @@ func raw(labels map[string]string) map[string]json.RawMessage {
 	return out
 }
 
-func quote(s string) json.RawMessage { return schema.JSON(s) }
+// quote writes a string as JSON. Names and labels are plain, which is written without asking the library.
+func quote(s string) json.RawMessage {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' || s[i] == '"' || s[i] == '\\' {
+			return schema.JSON(s)
+		}
+	}
+	text := make([]byte, 0, len(s)+2)
+	return append(append(append(text, '"'), s...), '"')
+}
