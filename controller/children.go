@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unique"
 
 	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
@@ -21,8 +22,8 @@ import (
 	"stoic/schema"
 )
 
-// children are the pods and services of all jobs of all kinds, cut down to what decisions need (about 1 KB
-// each) and indexed by the UID of the owner that controls them. The API server selects them by label.
+// children are the pods and services of all jobs of all kinds, cut down to what decisions need (about half a
+// KB each) and indexed by the UID of the owner that controls them. The API server selects them by label.
 type children struct {
 	client    kubernetes.Interface
 	namespace string
@@ -32,13 +33,37 @@ type children struct {
 	log       *zap.Logger
 }
 
-// child is a cached pod, service or extra object.
+// child is a cached pod, service or extra object; of the last three, one is set.
 type child struct {
-	metav1.ObjectMeta // name, namespace, UID, resourceVersion, labels in use; nothing else
-	owner             ownerKey
-	pod               schema.Pod     // of a pod
-	service           schema.Service // of a service
-	extra             *schema.StoredExtra
+	identity
+	owned   unique.Handle[ownerKey] // all children of one owner share it
+	pod     *schema.Pod
+	service *schema.Service
+	extra   *schema.StoredExtra
+}
+
+// identity is as much of an object's metadata as a cache asks for, in a quarter of the room.
+type identity struct {
+	Name, Namespace string
+	UID             types.UID
+	ResourceVersion string
+}
+
+func (i *identity) GetObjectMeta() metav1.Object {
+	return &metav1.ObjectMeta{Name: i.Name, Namespace: i.Namespace, UID: i.UID, ResourceVersion: i.ResourceVersion}
+}
+
+// owner is the controller owner, or nothing.
+func (c *child) owner() ownerKey {
+	if c.owned == (unique.Handle[ownerKey]{}) {
+		return ownerKey{}
+	}
+	return c.owned.Value()
+}
+
+// going says that its end has begun.
+func (c *child) going() bool {
+	return c.pod != nil && c.pod.Deleting || c.service != nil && c.service.Deleting || c.extra != nil && c.extra.Deleting
 }
 
 // ownerKey is the controller owner of a child.
@@ -98,8 +123,8 @@ func (c *children) informer(example runtime.Object, wake func(owner ownerKey, lo
 // indexByOwner: an owner reference holds within a namespace. A child elsewhere that claims an owner is none of its
 // children, whatever it says; garbage collection removes it, but not at once.
 func indexByOwner(obj any) ([]string, error) {
-	if c, ok := obj.(*child); ok && c.owner.uid != "" {
-		return []string{ownerIndex(c.Namespace, c.owner.uid)}, nil
+	if c, ok := obj.(*child); ok && c.owner().uid != "" {
+		return []string{ownerIndex(c.Namespace, c.owner().uid)}, nil
 	}
 	return nil, nil // an error here would end the process
 }
@@ -112,8 +137,8 @@ func waking(wake func(owner ownerKey, lost bool)) cache.ResourceEventHandler {
 		if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 			obj = gone.Obj
 		}
-		if c, ok := obj.(*child); ok && c.owner.uid != "" {
-			wake(c.owner, lost)
+		if c, ok := obj.(*child); ok && c.owner().uid != "" {
+			wake(c.owner(), lost)
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
@@ -122,20 +147,30 @@ func waking(wake func(owner ownerKey, lost bool)) cache.ResourceEventHandler {
 		UpdateFunc: func(before, after any) {
 			was, ok1 := before.(*child)
 			is, ok2 := after.(*child)
-			if ok1 && ok2 && was.owner == is.owner && samePod(was.pod, is.pod) && was.service == is.service && sameExtra(was.extra, is.extra) {
+			if ok1 && ok2 && was.owned == is.owned && samePod(was.pod, is.pod) && sameService(was.service, is.service) && sameExtra(was.extra, is.extra) {
 				return // a heartbeat, a probe, somebody's annotation: no decision depends on it
 			}
-			if ok1 && (!ok2 || was.owner != is.owner) {
+			if ok1 && (!ok2 || was.owned != is.owned) {
 				of(before, true)
 			}
-			of(after, ok2 && (is.pod.Deleting || is.service.Deleting))
+			of(after, ok2 && is.going())
 		},
 	}
 }
 
-func samePod(a, b schema.Pod) bool {
+func samePod(a, b *schema.Pod) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
 	return a.Name == b.Name && a.UID == b.UID && a.Role == b.Role && a.Phase == b.Phase &&
 		a.Deleting == b.Deleting && a.Restarts == b.Restarts && a.Row == b.Row && slices.Equal(a.Exits, b.Exits)
+}
+
+func sameService(a, b *schema.Service) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
 }
 
 // slim is the transform of both informers. Built-in objects are typed on the server: they cannot be malformed.
@@ -145,7 +180,7 @@ func slim(obj any) (any, error) {
 		return slimPod(o), nil
 	case *corev1.Service:
 		c := slimMeta(&o.ObjectMeta)
-		c.service = schema.Service{Name: o.Name, UID: o.UID, Deleting: o.DeletionTimestamp != nil}
+		c.service = &schema.Service{Name: o.Name, UID: o.UID, Deleting: o.DeletionTimestamp != nil}
 		return c, nil
 	default:
 		return obj, nil // our own output, on its second way through
@@ -153,16 +188,16 @@ func slim(obj any) (any, error) {
 }
 
 func slimMeta(m *metav1.ObjectMeta) *child {
-	c := &child{ObjectMeta: metav1.ObjectMeta{Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion}}
+	c := &child{identity: identity{Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion}}
 	if owner := metav1.GetControllerOfNoCopy(m); owner != nil {
-		c.owner = ownerKey{uid: owner.UID, apiVersion: owner.APIVersion, kind: owner.Kind, key: m.Namespace + "/" + owner.Name}
+		c.owned = unique.Make(ownerKey{uid: owner.UID, apiVersion: owner.APIVersion, kind: owner.Kind, key: m.Namespace + "/" + owner.Name})
 	}
 	return c
 }
 
 func slimPod(p *corev1.Pod) *child {
 	c := slimMeta(&p.ObjectMeta)
-	c.pod = schema.Pod{Name: p.Name, UID: p.UID, Role: p.Labels[schema.LabelRole], Phase: p.Status.Phase,
+	c.pod = &schema.Pod{Name: p.Name, UID: p.UID, Role: p.Labels[schema.LabelRole], Phase: p.Status.Phase,
 		Created: p.CreationTimestamp.Time, Deleting: p.DeletionTimestamp != nil}
 	row, _ := strconv.ParseInt(p.Annotations[schema.AnnotationRestartCount], 10, 64) // no number: 0; one too large: the largest
 	c.pod.Row = schema.Count(row)
@@ -193,10 +228,14 @@ func (c *children) synced() bool { return c.pods.HasSynced() && c.services.HasSy
 // of returns the cached children of one owner.
 func (c *children) of(namespace string, owner types.UID) (pods []schema.Pod, services []schema.Service) {
 	for _, obj := range indexed(c.pods, namespace, owner) {
-		pods = append(pods, obj.pod)
+		if obj.pod != nil {
+			pods = append(pods, *obj.pod)
+		}
 	}
 	for _, obj := range indexed(c.services, namespace, owner) {
-		services = append(services, obj.service)
+		if obj.service != nil {
+			services = append(services, *obj.service)
+		}
 	}
 	return pods, services
 }
@@ -238,8 +277,8 @@ func (c *children) live(ctx context.Context, namespace, job string, owner types.
 		return found, fmt.Errorf("list services: %w", err)
 	}
 	for i := range podList.Items {
-		if s := slimPod(&podList.Items[i]); s.owner.uid == owner {
-			found.pods = append(found.pods, s.pod)
+		if s := slimPod(&podList.Items[i]); s.owner().uid == owner {
+			found.pods = append(found.pods, *s.pod)
 			found.podVersion = newer(found.podVersion, podList.Items[i].ResourceVersion)
 		}
 	}

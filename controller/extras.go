@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unique"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -154,7 +155,7 @@ func (e *extraWatch) live(ctx context.Context, namespace, job string, owner type
 		return nil, nil, fmt.Errorf("list %s: %w", e.resource.Plural, err)
 	}
 	for i := range list.Items {
-		if c := e.slimExtra(&list.Items[i]); c.owner.uid == owner {
+		if c := e.slimExtra(&list.Items[i]); c.owner().uid == owner {
 			found = append(found, *c.extra)
 		}
 	}
@@ -187,14 +188,14 @@ func (e *extraWatch) slimExtra(u *unstructured.Unstructured) *child {
 		object = u.Object
 		meta, _ = object["metadata"].(map[string]any)
 	}
-	c := &child{ObjectMeta: metav1.ObjectMeta{Name: textOf(meta, "name"), Namespace: textOf(meta, "namespace"),
+	c := &child{identity: identity{Name: textOf(meta, "name"), Namespace: textOf(meta, "namespace"),
 		UID: uid(textOf(meta, "uid")), ResourceVersion: textOf(meta, "resourceVersion")}}
 	owners, _ := meta["ownerReferences"].([]any)
 	for _, o := range owners {
 		owner, _ := o.(map[string]any)
 		if controls, _ := owner["controller"].(bool); controls {
-			c.owner = ownerKey{uid: uid(textOf(owner, "uid")), apiVersion: textOf(owner, "apiVersion"), kind: textOf(owner, "kind"),
-				key: c.Namespace + "/" + textOf(owner, "name")}
+			c.owned = unique.Make(ownerKey{uid: uid(textOf(owner, "uid")), apiVersion: textOf(owner, "apiVersion"), kind: textOf(owner, "kind"),
+				key: c.Namespace + "/" + textOf(owner, "name")})
 		}
 	}
 	status, _ := object["status"].(map[string]any)

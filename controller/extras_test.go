@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -299,7 +300,7 @@ func TestWhatOfAnExtraWakes(t *testing.T) {
 	woken := 0
 	handler := (&extraWatch{}).waking(func(ownerKey, bool) { woken++ })
 	version := func(v string, change func(*schema.StoredExtra)) *child {
-		c := &child{owner: ownerKey{uid: "u", kind: "TFJob", key: "ns/a"},
+		c := &child{owned: unique.Make(ownerKey{uid: "u", kind: "TFJob", key: "ns/a"}),
 			extra: &schema.StoredExtra{Name: "a", UID: "g", ResourceVersion: v, Phase: "Pending", Spec: []byte(`{}`)}}
 		change(c.extra)
 		return c

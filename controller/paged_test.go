@@ -60,7 +60,7 @@ func TestPaged(t *testing.T) {
 	}
 	for i, item := range items {
 		c, err := unpacked(slim)(item)
-		if pod, ok := c.(*child); err != nil || !ok || pod.Name != fmt.Sprint("pod-", i) || pod.owner.uid != "j" || pod.ResourceVersion != "5" {
+		if pod, ok := c.(*child); err != nil || !ok || pod.Name != fmt.Sprint("pod-", i) || pod.owner().uid != "j" || pod.ResourceVersion != "5" {
 			t.Fatalf("object %d is %+v, %v", i, c, err)
 		}
 		if key, err := meta.Accessor(item); err != nil || key.GetName() != fmt.Sprint("pod-", i) {
@@ -147,7 +147,7 @@ func TestPagedUntyped(t *testing.T) {
 		}
 		return page, nil
 	}, func(obj any) (any, error) {
-		return &child{ObjectMeta: metav1.ObjectMeta{Name: obj.(*unstructured.Unstructured).GetName()}}, nil
+		return &child{identity: identity{Name: obj.(*unstructured.Unstructured).GetName()}}, nil
 	})
 	if err != nil || meta.LenList(found) != 3 {
 		t.Fatalf("%d of 3 objects: %v", meta.LenList(found), err)

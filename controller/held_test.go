@@ -1,0 +1,88 @@
+//go:build !race
+
+package controller
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	"stoic/schema"
+)
+
+// A cache holds each of these many times over: what one more costs is a budget of the operator's memory.
+const podBudget, serviceBudget = 800, 650
+
+// TestHeldPerChild: what is held for a pod and for a service, in the store and in its index, all strings included.
+func TestHeldPerChild(t *testing.T) {
+	const jobs, each = 1000, 5
+	wire := func(i int, o interface{ Marshal() ([]byte, error) }, into interface{ Unmarshal([]byte) error }) {
+		data, err := o.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := into.Unmarshal(data); err != nil { // so that strings are as far apart as they are when they come
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		budget uint64
+		make   func(int) any
+	}{
+		"pod": {podBudget, func(i int) any {
+			var got corev1.Pod
+			pod := corev1.Pod{ObjectMeta: childMeta(i, each), Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{Name: "tensorflow"}}}}
+			wire(i, &pod, &got)
+			return &got
+		}},
+		"service": {serviceBudget, func(i int) any {
+			var got corev1.Service
+			wire(i, &corev1.Service{ObjectMeta: childMeta(i, each)}, &got)
+			return &got
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{byOwner: indexByOwner})
+			before := heap()
+			for i := range jobs * each {
+				small, err := slim(c.make(i))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := store.Add(small); err != nil {
+					t.Fatal(err)
+				}
+			}
+			held := (heap() - before) / (jobs * each)
+			runtime.KeepAlive(store)
+			t.Logf("%d bytes each", held)
+			if held > c.budget {
+				t.Errorf("%d bytes each, want at most %d", held, c.budget)
+			}
+		})
+	}
+}
+
+// childMeta is what an API server says of the i-th child, of jobs with so many each.
+func childMeta(i, each int) metav1.ObjectMeta {
+	yes, job := true, fmt.Sprintf("bert-large-finetune-%05d", i/each)
+	return metav1.ObjectMeta{Name: fmt.Sprintf("%s-worker-%d", job, i%each), Namespace: "team-speech", ResourceVersion: fmt.Sprint(1000000 + i),
+		UID: types.UID(fmt.Sprintf("11111111-2222-3333-4444-%012d", i)), CreationTimestamp: metav1.NewTime(time.Unix(1790000000, 0)),
+		Labels: map[string]string{schema.LabelOperator: "tfjob-controller", schema.LabelJob: job, schema.LabelRole: "worker", schema.LabelIndex: fmt.Sprint(i % each)},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "kubeflow.org/v1", Kind: "TFJob", Name: job, Controller: &yes,
+			UID: types.UID(fmt.Sprintf("aaaaaaaa-2222-3333-4444-%012d", i/each))}}}
+}
+
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
