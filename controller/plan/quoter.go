@@ -19,8 +19,8 @@ func (q *quoter) add(to []byte, value string) []byte {
 	if len(value) < longValue {
 		return append(to, quote(value)...)
 	}
-	if q.shared == "" || !strings.HasPrefix(value, q.shared) {
-		q.share(value)
+	if n := len(q.shared); n == 0 || !strings.HasPrefix(value, q.shared) || n < len(value) && !utf8.RuneStart(value[n]) {
+		q.share(value) // also if what is shared ends within a character of this one
 	}
 	if len(q.shared) < longValue { // values that have nothing in common
 		return append(to, quote(value)...)
