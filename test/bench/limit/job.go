@@ -1,0 +1,227 @@
+package limit
+
+import (
+	"encoding/json"
+	"strconv"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"stoic/schema"
+	"stoic/test/bench/wire"
+)
+
+// job is what is known of one job.
+type job struct {
+	meta     wire.Meta
+	replicas []replica
+	byName   map[string]*replica
+	cluster  string // the part of TF_CONFIG that all share
+	dynamic  bool
+	limit    int // of restarts
+
+	restarts      int
+	started       bool // Running is on record, or under way
+	over          bool
+	lead          string // the pod whose success is the job's
+	startTime     string
+	writing       sync.Mutex
+	roleTemplates map[string]corev1.PodTemplateSpec
+}
+
+type replica struct {
+	role, label, name string
+	index             int
+	policy            string
+	phase             string
+}
+
+// spec is what is read of a job's.
+type spec struct {
+	RunPolicy struct {
+		Suspend      bool
+		BackoffLimit *int
+	}
+	EnableDynamicWorker bool
+	TFReplicaSpecs      map[string]struct {
+		Replicas      *int
+		RestartPolicy string
+		Template      corev1.PodTemplateSpec
+	}
+}
+
+// read a job; nil if it cannot be read, or has nothing to run.
+func read(seen *wire.Job) *job {
+	var s spec
+	if json.Unmarshal(seen.Spec, &s) != nil || s.RunPolicy.Suspend {
+		return nil
+	}
+	j := &job{meta: seen.Metadata, byName: map[string]*replica{}, roleTemplates: map[string]corev1.PodTemplateSpec{},
+		lead: schema.ChildName(seen.Metadata.Name, "worker", 0), dynamic: s.EnableDynamicWorker, limit: 1 << 30}
+	if s.RunPolicy.BackoffLimit != nil {
+		j.limit = *s.RunPolicy.BackoffLimit
+	}
+	cluster := map[string][]string{}
+	for _, kind := range schema.TFJob().Roles {
+		role, found := s.TFReplicaSpecs[kind.Name]
+		if !found {
+			continue
+		}
+		count := 1
+		if role.Replicas != nil {
+			count = *role.Replicas
+		}
+		if role.RestartPolicy == "Never" || role.RestartPolicy == "ExitCode" || role.RestartPolicy == "" {
+			role.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
+		}
+		j.roleTemplates[kind.Name] = role.Template
+		for i := range count {
+			name := schema.ChildName(j.meta.Name, kind.Label, i)
+			j.replicas = append(j.replicas, replica{role: kind.Name, label: kind.Label, name: name, index: i, policy: role.RestartPolicy})
+			cluster[kind.Label] = append(cluster[kind.Label], j.address(kind.Label, i))
+		}
+	}
+	for i := range j.replicas {
+		j.byName[j.replicas[i].name] = &j.replicas[i]
+	}
+	if j.dynamic {
+		delete(cluster, "worker")
+	}
+	text, err := json.Marshal(cluster)
+	if err != nil || len(j.replicas) == 0 {
+		return nil
+	}
+	j.cluster = string(text)
+	return j
+}
+
+func (j *job) address(label string, index int) string {
+	return schema.Host(j.meta.Name, j.meta.Namespace, label, index, "") + ":2222"
+}
+
+func (j *job) named(pod string) *replica { return j.byName[pod] }
+
+// action is what follows from a change of a pod: a status to write, or another pod.
+type action int
+
+const (
+	nothing action = iota
+	running
+	succeeded
+	failed
+	replace
+)
+
+// next: the pod of r has changed its phase.
+func (j *job) next(r *replica, p *wire.Pod) action {
+	switch {
+	case r.phase == "Succeeded" && r.name == j.lead:
+		j.over = true
+		return succeeded
+	case r.phase == "Failed" && j.restarts < j.limit && r.policy == "ExitCode" && exitCode(p) >= 128:
+		j.restarts++
+		return replace
+	case r.phase == "Failed":
+		j.over = true
+		return failed
+	case j.started:
+		return nothing
+	}
+	for i := range j.replicas {
+		if phase := j.replicas[i].phase; phase != "Running" && phase != "Succeeded" {
+			return nothing
+		}
+	}
+	j.started = true
+	return running
+}
+
+func exitCode(p *wire.Pod) (code int) {
+	for _, c := range p.Status.ContainerStatuses {
+		if c.State.Terminated != nil {
+			code = max(code, c.State.Terminated.ExitCode)
+		}
+	}
+	return code
+}
+
+// status is the patch that puts an action on record.
+func (j *job) status(next action) []byte {
+	now := time.Now().UTC().Format(time.RFC3339)
+	if j.startTime == "" {
+		j.startTime = now
+	}
+	condition := func(t schema.ConditionType, status string) map[string]any {
+		return map[string]any{"type": t, "status": status, "reason": "TFJob" + string(t), "message": "TFJob " + j.meta.Name + " is " + string(t),
+			"lastUpdateTime": now, "lastTransitionTime": now}
+	}
+	status := map[string]any{"startTime": j.startTime, "replicaStatuses": j.counts()}
+	switch next {
+	case running:
+		status["conditions"] = []any{condition(schema.Created, "True"), condition(schema.Running, "True")}
+	case succeeded:
+		status["conditions"] = []any{condition(schema.Created, "True"), condition(schema.Running, "False"), condition(schema.Succeeded, "True")}
+		status["completionTime"] = now
+	default:
+		status["conditions"] = []any{condition(schema.Created, "True"), condition(schema.Running, "False"), condition(schema.Failed, "True")}
+		status["completionTime"] = now
+	}
+	return schema.JSON(map[string]any{"status": status})
+}
+
+func (j *job) counts() map[string]schema.ReplicaStatus {
+	counts := map[string]schema.ReplicaStatus{}
+	for i := range j.replicas {
+		count := counts[j.replicas[i].role]
+		switch j.replicas[i].phase {
+		case "Running":
+			count.Active++
+		case "Succeeded":
+			count.Succeeded++
+		case "Failed":
+			count.Failed++
+		}
+		counts[j.replicas[i].role] = count
+	}
+	return counts
+}
+
+func (j *job) objectMeta(r *replica) metav1.ObjectMeta {
+	yes := true
+	return metav1.ObjectMeta{Name: r.name, Namespace: j.meta.Namespace,
+		Labels: map[string]string{schema.LabelOperator: schema.TFJob().Controller, schema.LabelJob: j.meta.Name,
+			schema.LabelRole: r.label, schema.LabelIndex: strconv.Itoa(r.index)},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: schema.TFJob().APIVersion(), Kind: schema.TFJob().Name, Name: j.meta.Name,
+			UID: types.UID(j.meta.UID), Controller: &yes, BlockOwnerDeletion: &yes}}}
+}
+
+// pod makes a replica's pod.
+func (j *job) pod(r *replica) []byte {
+	template := j.roleTemplates[r.role]
+	pod := corev1.Pod{ObjectMeta: j.objectMeta(r), Spec: *template.Spec.DeepCopy()}
+	pod.APIVersion, pod.Kind, pod.Annotations = "v1", "Pod", template.Annotations
+	if r.name == j.lead {
+		pod.Labels[schema.LabelJobRole] = schema.JobRoleMaster
+	}
+	cluster := j.cluster
+	if j.dynamic {
+		cluster = `{"worker":{"` + strconv.Itoa(r.index) + `":"` + j.address(r.label, r.index) + `"},"ps":null}`
+	}
+	config := `{"cluster":` + cluster + `,"task":{"type":"` + r.label + `","index":` + strconv.Itoa(r.index) + `},"environment":"cloud"}`
+	for i := range pod.Spec.Containers {
+		pod.Spec.Containers[i].Env = append(pod.Spec.Containers[i].Env, corev1.EnvVar{Name: "TF_CONFIG", Value: config})
+	}
+	return schema.JSON(pod)
+}
+
+// service makes a replica's service.
+func (j *job) service(r *replica) []byte {
+	meta := j.objectMeta(r)
+	service := corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, Selector: meta.Labels,
+		Ports: []corev1.ServicePort{{Name: schema.TFJob().Port.Name, Port: schema.TFJob().Port.Number}}}}
+	service.APIVersion, service.Kind = "v1", "Service"
+	return schema.JSON(service)
+}

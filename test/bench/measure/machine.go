@@ -1,0 +1,83 @@
+package measure
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Neighbours tells how much CPU others use of the machine while we measure. It is exact once all that we have started has
+// ended and been waited for.
+type Neighbours struct {
+	began       time.Time
+	machine, us time.Duration
+}
+
+// WatchNeighbours from now on. Where the machine cannot be asked, nobody is seen.
+func WatchNeighbours() Neighbours {
+	n := Neighbours{began: time.Now()}
+	n.machine, n.us = used()
+	return n
+}
+
+// Cores that others have used on average, or that a hypervisor has kept from us.
+func (n Neighbours) Cores() float64 {
+	machine, us := used()
+	took := time.Since(n.began)
+	if machine == 0 || took <= 0 {
+		return 0
+	}
+	return max(float64(machine-n.machine-(us-n.us))/float64(took), 0)
+}
+
+// used is the CPU time that the machine has been busy with, and our own share of it; zeros if one is not known.
+func used() (machine, us time.Duration) {
+	all, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, 0
+	}
+	self, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		return 0, 0
+	}
+	if machine, err = busy(all); err != nil {
+		return 0, 0
+	}
+	if us, err = times(self, 4); err != nil {
+		return 0, 0
+	}
+	return machine, us
+}
+
+// busy time of all cores: user, nice, system, (idle, iowait,) irq, softirq, steal.
+func busy(stat []byte) (sum time.Duration, err error) {
+	line, _, _ := bytes.Cut(stat, []byte("\n"))
+	fields := strings.Fields(string(line))
+	if len(fields) < 9 || fields[0] != "cpu" {
+		return 0, fmt.Errorf("the machine says of itself: %q", line)
+	}
+	for i, field := range fields[1:9] {
+		ticks, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("read the CPU time of the machine: %w", err)
+		}
+		if i != 3 && i != 4 {
+			sum += time.Duration(ticks) * tick
+		}
+	}
+	return sum, nil
+}
+
+// LoadAverage of the machine over the last minute; 0 where it is not known.
+func LoadAverage() float64 {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 0
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	load, _ := strconv.ParseFloat(first, 64) // what is no number is not known
+	return load
+}

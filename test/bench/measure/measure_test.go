@@ -1,0 +1,114 @@
+package measure
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func line(user, stage, verb, resource, subresource, code, from, to string) string {
+	return `{"kind":"Event","stage":"` + stage + `","verb":"` + verb + `","user":{"username":"` + user + `"},"objectRef":{"resource":"` + resource +
+		`","subresource":"` + subresource + `"},"responseStatus":{"code":` + code + `},"requestReceivedTimestamp":"2026-01-01T00:00:` + from +
+		`Z","stageTimestamp":"2026-01-01T00:00:` + to + `Z"}` + "\n"
+}
+
+func TestAudit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.log")
+	log, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	a, err := FollowAudit(path, "me")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	const done = "ResponseComplete"
+	text := line("me", done, "create", "pods", "", "201", "01", "02") +
+		line("me", done, "create", "services", "", "201", "02", "05") +
+		line("me", done, "create", "pods", "", "409", "09", "09") +
+		line("me", done, "patch", "tfjobs", "status", "200", "03", "03") +
+		line("me", done, "get", "pods", "", "404", "03", "03") +
+		line("me", done, "list", "pods", "", "200", "03", "03") +
+		line("me", done, "update", "leases", "", "409", "03", "03") +
+		line("me", "ResponseStarted", "watch", "pods", "", "200", "03", "03") +
+		line("me", done, "watch", "pods", "", "200", "03", "03") +
+		line("me", done, "get", "", "", "200", "03", "03") +
+		line("somebody", done, "create", "pods", "me", "201", "03", "03") +
+		line("me", done, "create", "events", "", "201", "03", "03")
+	found := 0
+	for _, part := range []string{text[:700], text[700:701], text[701:]} {
+		if _, err := log.WriteString(part); err != nil {
+			t.Fatal(err)
+		}
+		n, err := a.Update()
+		if err != nil {
+			t.Fatal(err)
+		}
+		found += n
+	}
+	if found != 9 {
+		t.Errorf("%d requests", found)
+	}
+	want := Totals{Writes: 4, Events: 1, Conflicts: 1, Gets: 1, Lists: 1, Failures: 1}
+	if diff := cmp.Diff(want, Sum(a.Counts())); diff != "" {
+		t.Error(diff)
+	}
+	if rate := a.CreationRate(); rate != 0.5 {
+		t.Errorf("two in four seconds are %v per second", rate)
+	}
+	a.Forget()
+	if len(a.Counts()) != 0 || a.CreationRate() != 0 {
+		t.Error("it does not forget")
+	}
+}
+
+func TestQuantiles(t *testing.T) {
+	var times []time.Duration
+	for i := 100; i > 0; i-- {
+		times = append(times, time.Duration(i)*time.Second)
+	}
+	for _, c := range []struct {
+		times []time.Duration
+		want  Quantiles
+	}{
+		{nil, Quantiles{}},
+		{times[:1], Quantiles{1, 100, 100, 100, 100}},
+		{times, Quantiles{100, 50, 90, 99, 100}},
+		{times[97:], Quantiles{3, 2, 3, 3, 3}},
+	} {
+		if diff := cmp.Diff(c.want, Summarize(c.times)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestFootprint(t *testing.T) {
+	const stat = "12 (a) 1 (b) S 1 12 12 0 -1 4194560 1 2 3 4 150 50 0 0 20 0 9 0 100 1 2 3"
+	f, err := footprint([]byte(stat), []byte("Name:\tx\nVmHWM:\t  2048 kB\nVmRSS:\t  1024 kB\nThreads:\t9\n"))
+	if want := (Footprint{CPU: 2 * time.Second, Resident: 1 << 20, Peak: 2 << 20, Threads: 9}); err != nil || f != want {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if _, err := footprint([]byte("nonsense"), nil); err == nil {
+		t.Error("nonsense is read")
+	}
+	if all, err := times([]byte(stat), 4); err != nil || all != 2*time.Second {
+		t.Errorf("with children: %v, %v", all, err)
+	}
+	if all, err := busy([]byte("cpu  100 200 300 9000 9000 0 50 50 7 7\ncpu0 1\n")); err != nil || all != 7*time.Second {
+		t.Errorf("the machine: %v, %v", all, err)
+	}
+	if _, err := busy([]byte("intr 1\n")); err == nil {
+		t.Error("nonsense is read")
+	}
+	if n := WatchNeighbours(); n.Cores() < 0 {
+		t.Error("fewer than no neighbours")
+	}
+	if f, err := FootprintOf(os.Getpid()); err != nil && !os.IsNotExist(err) || err == nil && f.Peak < 1<<20 {
+		t.Errorf("our own: %+v, %v", f, err)
+	}
+}

@@ -1,0 +1,75 @@
+package measure
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Footprint is what a process has used so far.
+type Footprint struct {
+	CPU time.Duration // user and system
+	// Resident memory in bytes: now, and at most so far.
+	Resident, Peak int64
+	Threads        int
+}
+
+// tick is the unit of times in /proc on every Linux that matters (USER_HZ).
+const tick = 10 * time.Millisecond
+
+// FootprintOf a process that runs. It needs Linux.
+func FootprintOf(pid int) (Footprint, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return Footprint{}, fmt.Errorf("look at the process: %w", err)
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return Footprint{}, fmt.Errorf("look at the process: %w", err)
+	}
+	return footprint(stat, status)
+}
+
+func footprint(stat, status []byte) (f Footprint, err error) {
+	if f.CPU, err = times(stat, 2); err != nil {
+		return f, err
+	}
+	for line := range bytes.Lines(status) {
+		name, value, _ := strings.Cut(string(line), ":")
+		words := strings.Fields(value)
+		if len(words) == 0 {
+			continue
+		}
+		number, _ := strconv.ParseInt(words[0], 10, 64) // a line that is no number is none of these
+		switch name {
+		case "VmRSS":
+			f.Resident = number << 10
+		case "VmHWM":
+			f.Peak = number << 10
+		case "Threads":
+			f.Threads = int(number)
+		}
+	}
+	return f, nil
+}
+
+// times adds up the first of: user and system time of the process, and of the children that it has waited for.
+func times(stat []byte, count int) (sum time.Duration, err error) {
+	// The second field is the program's name in parentheses and may hold anything.
+	_, after, found := bytes.Cut(stat[max(bytes.LastIndexByte(stat, ')'), 0):], []byte(") "))
+	fields := strings.Fields(string(after))
+	if !found || len(fields) < 15 {
+		return 0, fmt.Errorf("the process says of itself: %q", stat)
+	}
+	for _, field := range fields[11 : 11+count] {
+		ticks, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("read the CPU time of the process: %w", err)
+		}
+		sum += time.Duration(ticks) * tick
+	}
+	return sum, nil
+}

@@ -1,0 +1,235 @@
+package workload
+
+import (
+	"context"
+	"net/url"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"stoic/schema"
+	"stoic/test/bench/wire"
+)
+
+// sight is when a watcher heard of what happened to a job.
+type sight struct {
+	asked time.Time // when its creation was asked for
+	pods  int
+	want  int // pods
+	made  time.Time
+
+	created, running, restarted, ended, gone time.Time
+	verdict                                  schema.ConditionType
+	rejected                                 bool
+}
+
+// watcher notes when jobs of one namespace reach which state. What it hears of others is not its business.
+type watcher struct {
+	namespace string
+
+	mu     sync.Mutex
+	jobs   map[string]*sight
+	deaths map[string]time.Time // of pods, by name
+	counts counts
+	pods   int // seen alive at once, at most
+	alive  int
+	moved  time.Time // when anything new was heard
+}
+
+// counts of jobs that have come so far.
+type counts struct{ asked, made, running, ended, gone, rejected int }
+
+func newWatcher(namespace string) *watcher {
+	return &watcher{namespace: namespace, jobs: map[string]*sight{}, deaths: map[string]time.Time{}, moved: time.Now()}
+}
+
+// follow listens until the context ends; synced is called when it hears.
+func (w *watcher) follow(ctx context.Context, api *wire.Client, synced func()) error {
+	var ready sync.WaitGroup
+	ready.Add(3)
+	go func() { ready.Wait(); synced() }()
+	group, ctx := errgroup.WithContext(ctx)
+	ours := url.Values{"labelSelector": {schema.LabelOperator + "=" + schema.TFJob().Controller}}
+	ended := url.Values{"labelSelector": ours["labelSelector"], "fieldSelector": {"status.phase=Failed"}}
+	group.Go(func() error {
+		return wire.Watch(ctx, api, wire.JobsPath(w.namespace), nil, false, func(event string, j *wire.Job) {
+			if event == wire.Synced {
+				ready.Done()
+				return
+			}
+			w.job(event, j, time.Now())
+		})
+	})
+	group.Go(func() error {
+		return wire.Watch(ctx, api, wire.CorePath(w.namespace, "pods"), ours, true, func(event string, p *wire.Object) {
+			if event == wire.Synced {
+				ready.Done()
+				return
+			}
+			w.pod(event, p, time.Now())
+		})
+	})
+	group.Go(func() error {
+		return wire.Watch(ctx, api, wire.CorePath(w.namespace, "pods"), ended, true, func(event string, p *wire.Object) {
+			if event == wire.Synced {
+				ready.Done()
+				return
+			}
+			w.death(event, p, time.Now())
+		})
+	})
+	return group.Wait()
+}
+
+// ask notes that a job is about to be created.
+func (w *watcher) ask(name string, pods int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	w.jobs[name] = &sight{asked: now, want: pods}
+	w.counts.asked++
+	w.moved = now
+}
+
+func (w *watcher) job(event string, j *wire.Job, now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.jobs[j.Metadata.Name]
+	if s == nil {
+		return
+	}
+	if event == "DELETED" {
+		first(&s.gone, now, &w.counts.gone, &w.moved)
+		return
+	}
+	none := 0
+	if j.Is(schema.Created) {
+		first(&s.created, now, &none, &w.moved)
+	}
+	if j.Is(schema.Running) {
+		first(&s.running, now, &w.counts.running, &w.moved)
+	}
+	if j.Is(schema.Restarting) {
+		first(&s.restarted, now, &none, &w.moved)
+	}
+	if j.Is(schema.Stalled) && !s.rejected {
+		s.rejected, w.moved = true, now
+		w.counts.rejected++
+	}
+	for _, verdict := range []schema.ConditionType{schema.Succeeded, schema.Failed} {
+		if j.Is(verdict) && !s.rejected {
+			first(&s.ended, now, &w.counts.ended, &w.moved)
+			s.verdict = verdict
+		}
+	}
+}
+
+// first notes the time of what happens for the first time.
+func first(at *time.Time, now time.Time, count *int, moved *time.Time) {
+	if at.IsZero() {
+		*at, *moved = now, now
+		*count++
+	}
+}
+
+func (w *watcher) pod(event string, p *wire.Object, now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch event {
+	case "ADDED":
+		w.alive++
+		w.pods = max(w.pods, w.alive)
+	case "DELETED":
+		w.alive--
+		return
+	default:
+		return
+	}
+	s := w.jobs[p.Metadata.Labels[schema.LabelJob]]
+	if s == nil {
+		return
+	}
+	w.moved = now
+	if s.pods++; s.pods >= s.want {
+		first(&s.made, now, &w.counts.made, &w.moved)
+	}
+}
+
+// death: a pod has come to be Failed, which the API server tells as an addition to those that are.
+func (w *watcher) death(event string, p *wire.Object, now time.Time) {
+	if event != "ADDED" {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.deaths[p.Metadata.Name] = now
+}
+
+// progress returns counts, and since when they have not changed.
+func (w *watcher) progress() (counts, time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.counts, w.moved
+}
+
+// peak is how many pods there were at once, at most.
+func (w *watcher) peak() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.pods
+}
+
+// times from the request for a job to what at tells, of the jobs that have come so far.
+func (w *watcher) times(at func(*sight) time.Time) (all []time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range w.jobs {
+		if t := at(s); !t.IsZero() {
+			all = append(all, max(t.Sub(s.asked), 0))
+		}
+	}
+	return all
+}
+
+// unseen counts the jobs that have ended and were never seen to run.
+func (w *watcher) unseen() (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range w.jobs {
+		if !s.ended.IsZero() && s.running.IsZero() {
+			n++
+		}
+	}
+	return n
+}
+
+// forget all jobs, so that those before a measurement do not count.
+func (w *watcher) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.jobs)
+	w.counts = counts{}
+	w.pods = w.alive
+}
+
+// since is how long after began a job had its pods.
+func (w *watcher) since(name string, began time.Time) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.jobs[name].made.Sub(began)
+}
+
+// deathTold says whether a pod has been seen to fail and its job to tell of it.
+func (w *watcher) deathTold(job, pod string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.deaths[pod].IsZero() && !w.jobs[job].ended.IsZero()
+}
+
+// tellingTook is how long after a pod's death its job told of it.
+func (w *watcher) tellingTook(job, pod string) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return max(w.jobs[job].ended.Sub(w.deaths[pod]), 0)
+}

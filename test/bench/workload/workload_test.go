@@ -1,0 +1,144 @@
+package workload
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stoic/convert"
+	"stoic/schema"
+	"stoic/test/bench/report"
+	"stoic/test/bench/wire"
+)
+
+func told(name string, conditions ...wire.Condition) *wire.Job {
+	j := &wire.Job{Metadata: wire.Meta{Name: name}}
+	j.Status.Conditions = conditions
+	return j
+}
+
+func pod(job, name string) *wire.Object {
+	return &wire.Object{Metadata: wire.Meta{Name: name, Labels: map[string]string{schema.LabelJob: job}}}
+}
+
+// TestWatcher: what is heard for the first time counts, and its time stays.
+func TestWatcher(t *testing.T) {
+	w := newWatcher(measured)
+	w.ask("a", 2)
+	w.ask("b", 1)
+	at := func(seconds int) time.Time { return w.jobs["a"].asked.Add(time.Duration(seconds) * time.Second) }
+	w.pod("ADDED", pod("a", "a-0"), at(1))
+	w.pod("MODIFIED", pod("a", "a-0"), at(1))
+	w.pod("ADDED", pod("a", "a-1"), at(2))
+	w.pod("ADDED", pod("stranger", "s"), at(2))
+	w.pod("DELETED", pod("a", "a-0"), at(3))
+	w.pod("ADDED", pod("a", "a-0"), at(4))
+	is := func(kind string) wire.Condition { return wire.Condition{Type: kind, Status: "True"} }
+	w.job("MODIFIED", told("a", is("Created"), is("Running")), at(5))
+	w.job("MODIFIED", told("a", is("Created"), is("Running")), at(6))
+	w.job("MODIFIED", told("a", is("Created"), wire.Condition{Type: "Running", Status: "False"}, is("Succeeded")), at(7))
+	w.job("MODIFIED", told("b", is("Failed")), at(8))
+	w.job("MODIFIED", told("stranger", is("Failed")), at(8))
+	w.job("DELETED", told("a"), at(9))
+	if c, _ := w.progress(); c != (counts{asked: 2, made: 1, running: 1, ended: 2, gone: 1}) {
+		t.Errorf("%+v", c)
+	}
+	if n := w.unseen(); n != 1 || w.peak() != 3 {
+		t.Errorf("%d never seen, %d pods", n, w.peak())
+	}
+	a := w.jobs["a"]
+	if a.made != at(2) || a.running != at(5) || a.ended != at(7) || a.verdict != schema.Succeeded || a.gone != at(9) {
+		t.Errorf("%+v", a)
+	}
+	if got := w.times(func(s *sight) time.Time { return s.made }); len(got) != 1 || got[0] != 2*time.Second {
+		t.Errorf("times %v", got)
+	}
+	w.death("MODIFIED", pod("b", "b-0"), at(1))
+	if w.deathTold("b", "b-0") {
+		t.Error("a change of a failed pod is its death")
+	}
+	w.death("ADDED", pod("b", "b-0"), at(7))
+	if !w.deathTold("b", "b-0") || w.tellingTook("b", "b-0") != time.Second {
+		t.Errorf("told after %v", w.tellingTook("b", "b-0"))
+	}
+}
+
+// TestShapes: healthy jobs are jobs without a warning, malformed ones are none.
+func TestShapes(t *testing.T) {
+	object := func(body []byte) *convert.Result {
+		u := &unstructured.Unstructured{}
+		if err := u.UnmarshalJSON(body); err != nil {
+			t.Fatal(err)
+		}
+		u.SetNamespace(measured)
+		return convert.Object(schema.TFJob(), u)
+	}
+	for name, s := range map[string]shape{
+		"standard": {servers: 1, workers: 4, runs: time.Second, exit: "0"}, "for ever": {workers: 1}, "retries": {workers: 1, runs: time.Second, exit: "137", retries: 2},
+		"wide": {workers: sparseFrom}, "sparse": {workers: 5000, sparse: true},
+	} {
+		got := object(s.body("j"))
+		if got.Rejection != nil || len(got.Warnings) > 0 {
+			t.Fatalf("%s: %+v %+v", name, got.Rejection, got.Warnings)
+		}
+		if got.Job.Replicas() != s.pods() {
+			t.Errorf("%s: %d replicas, want %d", name, got.Job.Replicas(), s.pods())
+		}
+	}
+	if got := object(malformed("j")); got.Rejection == nil {
+		t.Error("the malformed job is a job")
+	}
+}
+
+func TestDropped(t *testing.T) {
+	for text, want := range map[string]struct {
+		lost  float64
+		known bool
+	}{
+		"":                 {0, false},
+		"other_metric 3\n": {0, false},
+		"# HELP\ntraining_operator_events_total{result=\"sent\"} 7\n":                                               {0, true},
+		"training_operator_events_total{result=\"late\"} 2\ntraining_operator_events_total{result=\"refused\"} 1\n": {3, true},
+	} {
+		if lost, known := dropped(text); lost != want.lost || known != want.known {
+			t.Errorf("%q: %v, %v", text, lost, known)
+		}
+	}
+}
+
+func TestScale(t *testing.T) {
+	for _, c := range []struct {
+		size  int
+		scale float64
+		want  int
+	}{{0, 1, 0}, {0, 5, 0}, {1000, 1, 1000}, {1000, 0.1, 100}, {30, 0.001, 1}, {5, 0.5, 3}} {
+		if got := scaled(c.size, c.scale); got != c.want {
+			t.Errorf("%v of %d is %d, want %d", c.scale, c.size, got, c.want)
+		}
+	}
+}
+
+// TestNames: every workload has a name of its own and sizes that go up; the bare client runs at sizes that there are.
+func TestNames(t *testing.T) {
+	seen := map[string]bool{}
+	for _, w := range All() {
+		if seen[w.Name] || len(w.Sizes) == 0 || !w.Has(report.Stoic, w.Sizes[0]) {
+			t.Errorf("%+v", w)
+		}
+		seen[w.Name] = true
+		for i, size := range w.Sizes {
+			if i > 0 && size <= w.Sizes[i-1] {
+				t.Errorf("%s: sizes %v", w.Name, w.Sizes)
+			}
+		}
+		if !w.Has(report.Limit, w.Sizes[0]) {
+			t.Errorf("%s: nothing is compared with the bare client", w.Name)
+		}
+	}
+	for _, b := range report.Budgets() {
+		if !seen[b.Workload] {
+			t.Errorf("a budget of %q, which is no workload", b.Workload)
+		}
+	}
+}
