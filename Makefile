@@ -5,16 +5,19 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 30s
 SEED ?= 1
 OPERATOR ?=
+# Workloads of the benchmark (empty: all) and the share of their sizes.
+BENCH ?=
+SCALE ?= 1
 # Integration tests wait more than they compute: more of them than cores run side by side.
 PARALLEL ?= 4
 # The race detector needs a C compiler; a machine without one still runs the tests.
 RACE := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race,)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test unit integration faults fuzz bench generate verify
+.PHONY: help build demo test unit integration faults fuzz bench bench-convert generate verify
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## write bin/stoic
 	@mkdir -p bin
@@ -41,8 +44,8 @@ integration: ## run the tests on real control planes
 	go test $(RACE) -count=1 -v -parallel 3 -timeout 20m ./cli/cluster
 	go test -count=1 -v -run Flood ./controller
 	go test -count=1 -v -parallel $(PARALLEL) -timeout 30m ./test/integration
-	@echo "== the fault rig: its fixed sample, and what it stands on (make faults runs all of it)"
-	go test -count=1 -v -p 2 -parallel 2 -timeout 20m ./test/faults ./test/faults/proxy ./test/faults/world ./test/faults/upheaval
+	@echo "== the fault rig: its fixed sample, and what it stands on (make faults runs all of it); a tiny benchmark"
+	go test -count=1 -v -p 2 -parallel 2 -timeout 20m ./test/faults ./test/faults/proxy ./test/faults/world ./test/faults/upheaval ./test/bench
 
 faults: ## hold an operator to its end state under every fault (SEED, OPERATOR='...')
 	@go run ./cli/cluster/prepare
@@ -51,7 +54,11 @@ faults: ## hold an operator to its end state under every fault (SEED, OPERATOR='
 fuzz: ## fuzz the converter for FUZZTIME (30s)
 	go test -run '^$$' -fuzz FuzzObject -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./convert
 
-bench: ## measure what a conversion costs
+bench: ## measure what the operator costs, beside the least possible (OPERATOR='...', BENCH=jobs,latency, SCALE=0.1)
+	@go run ./cli/cluster/prepare
+	@go run ./test/bench -workloads '$(BENCH)' -scale '$(SCALE)' -operator '$(OPERATOR)'
+
+bench-convert: ## measure what a conversion costs
 	go test -run '^$$' -bench . -benchmem ./convert
 
 generate: ## write what is generated: CRDs and reference tables

@@ -1,0 +1,12 @@
+// Command bench answers one question: what does an operator cost, and how soon is it done?
+//
+//	make bench                                everything, an estimated 40 minutes on two free cores
+//	make bench BENCH=jobs,latency SCALE=0.1   some of it, smaller
+//	make bench OPERATOR='cmd {kubeconfig} …'  another operator beside Stoic
+//	go run ./test/bench -h                    all flags, all workloads
+//	go run ./test/bench -plots FILE.json -o docs/performance
+//
+// Each workload is done by a bare client that makes the least writes (the limit), by Stoic, and by the other operator if
+// there is one, each on a fresh control plane. The table compares them, and Stoic with its budgets; the exit code is 1 if
+// one of these is missed.
+package main

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"stoic/test/bench/measure"
+	"stoic/test/bench/report"
+)
+
+// calm is how many cores others may use before times are no good.
+const calm = 0.1
+
+// machine that we run on, as far as Linux tells.
+func machine() report.Machine {
+	m := report.Machine{Cores: runtime.NumCPU(), System: runtime.GOOS + "/" + runtime.GOARCH, LoadStart: measure.LoadAverage()}
+	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		m.Processor = field(text, "model name")
+	}
+	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
+		kib, _ := strconv.ParseFloat(strings.TrimSuffix(field(text, "MemTotal"), " kB"), 64) // 0 is unknown
+		m.MemoryGiB = math.Round(kib / (1 << 20))
+	}
+	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
+		m.System += ", Linux " + strings.TrimSpace(string(text))
+	}
+	return m
+}
+
+// closing notes how the run ended.
+func closing(r *report.Report) {
+	m := &r.Machine
+	m.LoadEnd = measure.LoadAverage()
+	for i := range r.Results {
+		m.Neighbours = max(m.Neighbours, r.Results[i].Neighbours)
+	}
+	m.Busy = m.Neighbours > calm
+}
+
+func field(text []byte, name string) string {
+	for line := range bytes.Lines(text) {
+		if key, value, found := bytes.Cut(line, []byte(":")); found && string(bytes.TrimSpace(key)) == name {
+			return string(bytes.TrimSpace(value))
+		}
+	}
+	return ""
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"stoic/test/bench/report"
+)
+
+// TestMain makes the test's program the bare client when the smoke run starts it as that.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == limitCommand {
+		os.Exit(runLimit(context.Background(), os.Args[2]))
+	}
+	os.Exit(m.Run())
+}
+
+func TestParse(t *testing.T) {
+	var out strings.Builder
+	if _, err := parse([]string{"-h"}, &out); !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("help: %v", err)
+	}
+	for _, want := range []string{"Usage:", "-operator", "-scale", "rejected ", "(200, 10000)"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the help does not say %q:\n%s", want, out.String())
+		}
+	}
+	for _, wrong := range [][]string{{"-scale", "0"}, {"-scale", "NaN"}, {"more"}, {"-workloads", "jobs,nonsense"}, {"-plots", "x"}, {"-page", "x"}} {
+		out.Reset()
+		if _, err := parse(wrong, &out); err == nil || out.Len() == 0 {
+			t.Errorf("%v is taken, or nothing is said: %v", wrong, err)
+		}
+	}
+	o, err := parse([]string{"-workloads", "death, jobs"}, &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if chosen, err := o.chosen(); err != nil || len(chosen) != 2 || chosen[0].Name != "jobs" {
+		t.Errorf("chosen: %v, %v", chosen, err)
+	}
+}
+
+// TestSmoke: a tiny benchmark counts what it should. Times mean nothing here.
+func TestSmoke(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts real control planes")
+	}
+	const jobs = 3
+	dir := t.TempDir()
+	o, err := parse([]string{"-workloads", "latency", "-scale", "0.1", "-root", filepath.Join("..", ".."), "-o", dir}, os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run(t.Context(), o, os.Stderr); err != nil {
+		t.Fatal(err)
+	}
+	r, err := report.Read(filepath.Join(dir, "bench.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, subject := range []string{report.Limit, report.Stoic} {
+		f := r.Find("latency", 30, subject)
+		if f == nil || f.Failed != "" || f.Ran != jobs || f.Pods != 5*jobs+1 {
+			t.Fatalf("%s: %+v", subject, f)
+		}
+		if w := f.Values[report.Writes]; w < 11 || w > 16 {
+			t.Errorf("%s: %v writes per job", subject, w)
+		}
+		for _, measure := range []string{report.CPU, report.Peak, report.CreatedP50, report.RunningP99, report.EndedP99, report.Restart} {
+			if f.Values[measure] <= 0 {
+				t.Errorf("%s: %s is %v", subject, measure, f.Values[measure])
+			}
+		}
+		if f.Values[report.Unseen] != 0 || f.Values[report.Conflicts] != 0 {
+			t.Errorf("%s: %v", subject, f.Values)
+		}
+	}
+	if e := r.Find("latency", 30, report.Stoic).Values[report.Events]; e < 1 || e > 5 {
+		t.Errorf("%v events per job", e)
+	}
+}
