@@ -19,11 +19,12 @@ const atOnce = 16
 
 // create posts the planned objects: first one, then two, four, eight at once, and no further batch after an
 // error. A job that cannot have its pods costs one refused request a pass, not a thousand. A name that is taken
-// concerns one object alone: the others are created all the same, unless there are many such.
+// concerns one object alone: the others are created all the same, unless there are many such. A small job to which nothing
+// went wrong so far gets all its objects in one round trip.
 func (l *kindLoop) create(ctx context.Context, head *schema.Head, objects []schema.Object) error {
 	made := make([]bool, len(objects))
 	var failed []error
-	for next, batch := 0, 1; next < len(objects) && goesOn(failed); batch = min(2*batch, 4*atOnce) {
+	for next, batch := 0, l.firstBatch(head, len(objects)); next < len(objects) && goesOn(failed); batch = min(2*batch, 4*atOnce) {
 		end := min(next+batch, len(objects))
 		failed = append(failed, inParallel(next, end, func(i int) (err error) {
 			made[i], err = l.createOne(ctx, head, objects[i])
@@ -33,6 +34,13 @@ func (l *kindLoop) create(ctx context.Context, head *schema.Head, objects []sche
 	}
 	l.emitter.tell(head, l.creations(head, objects, made, failed))
 	return errors.Join(failed...)
+}
+
+func (l *kindLoop) firstBatch(head *schema.Head, objects int) int {
+	if objects <= atOnce && l.failures.NumRequeues(head.Key()) == 0 {
+		return atOnce
+	}
+	return 1
 }
 
 // goesOn says whether the next batch is worth trying.

@@ -1,0 +1,58 @@
+package controller
+
+import (
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestSmallJobIsMadeAtOnce: all objects of a job of five replicas are asked for before the first answer is there.
+func TestSmallJobIsMadeAtOnce(t *testing.T) {
+	s := newAPIServer(t)
+	const objects = 10
+	var asked atomic.Int32
+	all := make(chan struct{})
+	s.refuse = func(verb, resource, _ string) *refusing {
+		if verb == http.MethodPost && (resource == "pods" || resource == "services") {
+			if asked.Add(1) == objects {
+				close(all)
+			}
+			select {
+			case <-all:
+			case <-time.After(5 * time.Second):
+			}
+		}
+		return nil
+	}
+	s.put(job("a", objects/2, `{}`))
+	start(t, newTestController(t, s, nil))
+	select {
+	case <-all:
+	case <-time.After(4 * time.Second):
+		t.Fatalf("%d of %d objects were asked for before any was there", asked.Load(), objects)
+	}
+}
+
+// TestRefusedSmallJobIsTriedWithOne: a small job that may have no pods costs a batch of refused requests once, and one for each
+// try after that. A large one costs one from the beginning: TestQuotaCostsOneRequestAPass.
+func TestRefusedSmallJobIsTriedWithOne(t *testing.T) {
+	s := newAPIServer(t)
+	s.refuse = func(verb, resource, _ string) *refusing {
+		if verb == http.MethodPost && (resource == "pods" || resource == "services") {
+			return &refusing{http.StatusForbidden, metav1.StatusReasonForbidden, "exceeded quota: small"}
+		}
+		return nil
+	}
+	const objects = 16
+	s.put(job("a", objects/2, `{}`))
+	start(t, newTestController(t, s, nil))
+	posts := func() int { return s.count("POST pods") + s.count("POST services") }
+	eventually(t, "the first try", func() bool { return posts() >= objects })
+	eventually(t, "three more tries", func() bool { return posts() >= objects+3 })
+	if n := posts(); n > objects+6 {
+		t.Errorf("%d requests after a few tries, want %d and one a try", n, objects)
+	}
+}
