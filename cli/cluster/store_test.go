@@ -109,3 +109,34 @@ func TestSaveKeepsThePast(t *testing.T) {
 		}
 	}
 }
+
+// What a simulated kubelet reports at the moment in which the store goes is refused for good. It reports again when the store is
+// back: no pod runs for ever because of that.
+func TestPodsEndAlthoughTheStoreWasAway(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts a real control plane")
+	}
+	c := start(t, Options{})
+	client := connect(t, c.Kubeconfig())
+	const pods = 100
+	name := func(n int) string { return fmt.Sprint("ends-", n) }
+	for n := range pods { // one ends every few milliseconds, for two seconds
+		ends := pod(name(n), map[string]any{"simulation.stoic/exit-code": "0", "simulation.stoic/run-for": fmt.Sprintf("%dms", 1000+20*n)})
+		if code, answer := client.do(t, http.MethodPost, "/api/v1/namespaces/default/pods", ends); code != http.StatusCreated {
+			t.Fatalf("create a pod: status %d: %v", code, answer)
+		}
+	}
+	client.awaitPhase(t, name(0), "Succeeded")
+	for range 3 {
+		if err := c.Save(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range pods {
+		client.awaitPhase(t, name(n), "Succeeded")
+	}
+	if err := c.Stop(); err != nil {
+		t.Error(err)
+	}
+}

@@ -66,7 +66,8 @@ func follow(ctx context.Context, child *supervise.Child, ended chan<- *supervise
 // obey runs one command:
 //
 //	kill PART    ends the part at once, as a crash would
-//	start PART   starts a killed part and waits until it is ready
+//	start PART   starts a killed part and waits until it is ready; after the store
+//	             the simulated kubelets begin anew (see storeIsBack)
 //	save         puts the store aside as it is now
 //	restore      puts the saved store back, and starts every part anew
 func (p *plane) obey(ctx context.Context, command string) error {
@@ -86,7 +87,10 @@ func (p *plane) obey(ctx context.Context, command string) error {
 	case verb == "kill" && runs:
 		return p.kill(part)
 	case verb == "start" && !runs:
-		return p.begin(ctx, part)
+		if err := p.begin(ctx, part); err != nil || part != store || p.index(apiserver) < 0 {
+			return err
+		}
+		return p.storeIsBack(ctx)
 	case verb == "kill":
 		return fmt.Errorf("%s does not run", part)
 	case verb == "start":

@@ -21,11 +21,27 @@ func (p *plane) save(ctx context.Context) error {
 	if err := p.begin(ctx, store); err != nil {
 		return errors.Join(copied, err)
 	}
-	if err := p.awaitStore(ctx); err != nil {
+	if err := p.storeIsBack(ctx); err != nil {
 		return errors.Join(copied, err)
 	}
 	p.say("the store is saved")
 	return copied
+}
+
+// storeIsBack waits until the API server answers from a store that was away, and
+// starts the simulated kubelets anew. What they report while there is no store is
+// answered with 500, which they take for final: such a pod would run for ever.
+func (p *plane) storeIsBack(ctx context.Context) error {
+	if err := p.awaitStore(ctx); err != nil {
+		return err
+	}
+	if p.index(kubelets) < 0 {
+		return nil
+	}
+	if err := p.kill(kubelets); err != nil {
+		return err
+	}
+	return p.begin(ctx, kubelets)
 }
 
 // restore puts the saved store back. As after every restore of etcd the parts
