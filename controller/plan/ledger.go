@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"stoic/schema"
 )
@@ -45,12 +46,20 @@ func (d *draft) note() {
 	d.count(CountRestarted)
 }
 
-// noteVerdict puts the verdict into the ledger, too, before the pods go that proved it, or when others take them away. A job
-// whose pods stay pays nothing, nor does one whose pods have gone long ago.
+// stillNoted is how long after its end a job's verdict is put into the ledger if pods are missing.
+const stillNoted = 10 * time.Minute
+
+// noteVerdict puts the verdict into the ledger, too, before the pods go that proved it, or when others take them away: while
+// they go, or when they have gone since the job ended, unseen by a process that began after that. A job whose pods stay pays
+// nothing, nor does one whose pods have gone long ago.
 func (d *draft) noteVerdict() {
 	isPod := func(deletion Deletion) bool { return deletion.Resource == schema.Pods() }
 	isGoing := func(p schema.Pod) bool { return p.Deleting }
-	if d.ledger.Verdict != "" || !slices.ContainsFunc(d.plan.Delete, isPod) && !slices.ContainsFunc(d.Pods, isGoing) {
+	isMissing := func(r replica) bool { return r.pod == nil }
+	end := d.status.CompletionTime
+	fresh := end != nil && d.Now.Sub(end.Time) < stillNoted
+	if d.ledger.Verdict != "" || !slices.ContainsFunc(d.plan.Delete, isPod) && !slices.ContainsFunc(d.Pods, isGoing) &&
+		!(fresh && slices.ContainsFunc(d.replicas, isMissing)) {
 		return
 	}
 	d.ledger = schema.Ledger{Job: d.Head.Meta.UID, Restarts: schema.Count(d.ledger.Restarts),

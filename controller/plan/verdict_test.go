@@ -47,3 +47,35 @@ func TestVerdictIsNotedWhenPodsGo(t *testing.T) {
 		t.Errorf("the status was wiped: %+v, creates %d", p.Status, len(p.Create))
 	}
 }
+
+// TestVerdictIsNotedAfterPodsWent: the pods were deleted while no operator looked. The next one notes the verdict of a job that
+// has just ended; those that ended long ago cost nothing when an operator begins. Found by the fault rig (G14).
+func TestVerdictIsNotedAfterPodsWent(t *testing.T) {
+	w := newWorld()
+	w.Roles, w.Clean = map[string]roleKnobs{"Worker": {}}, "None"
+	for range 2 {
+		w.settle()
+		if err := w.apply(Make(w.observe())); err != nil {
+			t.Fatal(err)
+		}
+		w.settle()
+		w.pods["j-worker-0"].Phase = corev1.PodSucceeded
+	}
+	if w.status.Verdict() != schema.Succeeded {
+		t.Fatalf("the status: %+v", w.status)
+	}
+	delete(w.pods, "j-worker-0")
+	o := w.observe()
+	o.Now = o.Now.Add(stillNoted)
+	if p := Make(o); p.Ledger != nil {
+		t.Errorf("noted long after the end: %+v", p.Ledger)
+	}
+	if p := Make(w.observe()); p.Ledger == nil || p.Ledger.Verdict != schema.Succeeded {
+		t.Fatalf("the pods went, and the ledger: %+v", p.Ledger)
+	} else if err := w.apply(p); err != nil {
+		t.Fatal(err)
+	}
+	if p := Make(w.observe()); p.Ledger != nil || len(p.Create) > 0 {
+		t.Errorf("after that: %+v, creates %d", p.Ledger, len(p.Create))
+	}
+}
