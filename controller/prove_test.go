@@ -108,6 +108,7 @@ func TestDeletedIsNotThere(t *testing.T) {
 	start(t, c)
 	eventually(t, "the children", func() bool { return len(s.names("pods")) == 1 && len(s.names("services")) == 1 })
 	s.phase("a-worker-0", "Running")
+	caughtUp(t, s, c)
 	s.locked(func() { s.held["services"] = true })
 	spec := func(suspend bool) {
 		s.locked(func() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,6 +64,24 @@ func eventually(t *testing.T, what string, holds func() bool) {
 		}
 	}
 	t.Fatalf("waited in vain for %s", what)
+}
+
+// caughtUp waits until the caches show all that is stored. What a watch tells before it is held is known then; what is made
+// at the same time may be told later.
+func caughtUp(t *testing.T, s *apiServer, c *Controller) {
+	t.Helper()
+	eventually(t, "the caches to show all that is stored", func() bool {
+		newest := map[string]string{}
+		s.locked(func() {
+			for path, o := range s.objects {
+				segments := strings.Split(path, "/")
+				resource := segments[len(segments)-2]
+				newest[resource] = newer(newest[resource], o["metadata"].(map[string]any)["resourceVersion"].(string))
+			}
+		})
+		return reached(c.loops[0].version(), newest["tfjobs"]) && reached(c.children.podVersion(), newest["pods"]) &&
+			reached(c.children.serviceVersion(), newest["services"]) && c.loops[0].queue.Len() == 0
+	})
 }
 
 // job is a TFJob with workers; policy is its runPolicy in JSON.
