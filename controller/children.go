@@ -61,11 +61,6 @@ func (c *child) owner() ownerKey {
 	return c.owned.Value()
 }
 
-// going says that its end has begun.
-func (c *child) going() bool {
-	return c.pod != nil && c.pod.Deleting || c.service != nil && c.service.Deleting || c.extra != nil && c.extra.Deleting
-}
-
 // ownerKey is the controller owner of a child.
 type ownerKey struct {
 	uid              types.UID
@@ -75,7 +70,7 @@ type ownerKey struct {
 
 const byOwner = "owner"
 
-func newChildren(client kubernetes.Interface, o Options, wake func(owner ownerKey, lost bool)) *children {
+func newChildren(client kubernetes.Interface, o Options, wake func(ownerKey)) *children {
 	operators := make([]string, len(o.Watched))
 	for i, w := range o.Watched {
 		operators[i] = w.Kind.Controller
@@ -101,7 +96,7 @@ type (
 	watchFunc func(context.Context, metav1.ListOptions) (watch.Interface, error)
 )
 
-func (c *children) informer(example runtime.Object, wake func(owner ownerKey, lost bool), listChildren listFunc, watchChildren watchFunc) cache.SharedIndexInformer {
+func (c *children) informer(example runtime.Object, wake func(ownerKey), listChildren listFunc, watchChildren watchFunc) cache.SharedIndexInformer {
 	lw := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			o.LabelSelector = c.selector
@@ -131,19 +126,19 @@ func indexByOwner(obj any) ([]string, error) {
 
 func ownerIndex(namespace string, owner types.UID) string { return namespace + "/" + string(owner) }
 
-// waking queues the owner of whatever changed, if what changed matters. Lost says that it is gone, or going.
-func waking(wake func(owner ownerKey, lost bool)) cache.ResourceEventHandler {
-	of := func(obj any, lost bool) {
+// waking queues the owner of whatever changed, if what changed matters.
+func waking(wake func(ownerKey)) cache.ResourceEventHandler {
+	of := func(obj any) {
 		if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 			obj = gone.Obj
 		}
 		if c, ok := obj.(*child); ok && c.owner().uid != "" {
-			wake(c.owner(), lost)
+			wake(c.owner())
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { of(obj, false) },
-		DeleteFunc: func(obj any) { of(obj, true) },
+		AddFunc:    of,
+		DeleteFunc: of,
 		UpdateFunc: func(before, after any) {
 			was, ok1 := before.(*child)
 			is, ok2 := after.(*child)
@@ -151,9 +146,9 @@ func waking(wake func(owner ownerKey, lost bool)) cache.ResourceEventHandler {
 				return // a heartbeat, a probe, somebody's annotation: no decision depends on it
 			}
 			if ok1 && (!ok2 || was.owned != is.owned) {
-				of(before, true)
+				of(before)
 			}
-			of(after, ok2 && is.going())
+			of(after)
 		},
 	}
 }

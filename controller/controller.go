@@ -213,15 +213,12 @@ func (c *Controller) leads() bool {
 }
 
 // wake queues the job that owns a child. Children of kinds that are not served wake nobody.
-func (c *Controller) wake(owner ownerKey, lost bool) {
+func (c *Controller) wake(owner ownerKey) {
 	if !c.leads() {
 		return
 	}
 	for _, l := range c.loops {
 		if l.kind.Name == owner.kind && l.kind.APIVersion() == owner.apiVersion {
-			if lost {
-				l.floors.lose(owner.uid)
-			}
 			l.queue.Add(owner.key)
 		}
 	}

@@ -255,7 +255,7 @@ func (e *extraWatch) note(of types.UID, asked string, err error, changed bool, n
 }
 
 // waking queues the owner of what changed, if what changed matters.
-func (e *extraWatch) waking(wake func(owner ownerKey, lost bool)) cache.ResourceEventHandler {
+func (e *extraWatch) waking(wake func(ownerKey)) cache.ResourceEventHandler {
 	handler := waking(wake)
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { handler.OnAdd(obj, false) },

@@ -298,7 +298,7 @@ func TestSlimExtraIsTotal(t *testing.T) {
 // What a decision depends on wakes the job, and a report that changes nothing else does not.
 func TestWhatOfAnExtraWakes(t *testing.T) {
 	woken := 0
-	handler := (&extraWatch{}).waking(func(ownerKey, bool) { woken++ })
+	handler := (&extraWatch{}).waking(func(ownerKey) { woken++ })
 	version := func(v string, change func(*schema.StoredExtra)) *child {
 		c := &child{owned: unique.Make(ownerKey{uid: "u", kind: "TFJob", key: "ns/a"}),
 			extra: &schema.StoredExtra{Name: "a", UID: "g", ResourceVersion: v, Phase: "Pending", Spec: []byte(`{}`)}}

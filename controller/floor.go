@@ -37,9 +37,8 @@ type floor struct {
 	since time.Time
 	// trusted: see there.
 	trusted bool
-	// losses are children that went, and proved is how many of them there were when the job was last looked at for their
-	// sake: see lose.
-	losses, proved int
+	// had is how many children the job had when it was last looked at, and those made since: see lost.
+	had int
 	// recorded is when the job itself was last written.
 	recorded time.Time
 	// pending is since when there is news that its status does not tell yet.
@@ -92,33 +91,34 @@ func (f *floors) trust(owner types.UID) {
 	f.of(owner).trusted = true
 }
 
-// lose notes that a child of a job went, or begins to. If that is because the job itself is gone, as garbage, and the cache does
-// not know it yet, whatever takes its place is made for nobody, is garbage too, and so on.
-func (f *floors) lose(owner types.UID) {
+// lost says whether fewer children are seen of a job than it has had. If that is because the job itself is gone, and they are
+// garbage, and the cache does not know it yet, whatever takes their place is made for nobody, is garbage too, and so on. It is
+// asked of what a pass sees, not told by events: a store shows that something is gone before anyone is told.
+func (f *floors) lost(owner types.UID, seen int) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	have := f.jobs[owner]
+	if have == nil {
+		return false
+	}
+	have.had = max(have.had, seen)
+	return seen < have.had
+}
+
+// has notes that a job was as it was seen when it had so many children.
+func (f *floors) has(owner types.UID, children int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if have := f.jobs[owner]; have != nil {
-		have.losses++
+		have.had = children
 	}
 }
 
-// unproved counts the children that went since the job was last looked at, and how many there were in all.
-func (f *floors) unproved(owner types.UID) (since, all int) {
+// gained notes that a child was made.
+func (f *floors) gained(owner types.UID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if have := f.jobs[owner]; have != nil {
-		return have.losses - have.proved, have.losses
-	}
-	return 0, 0
-}
-
-// prove notes that a job was as it was seen when so many of its children had gone.
-func (f *floors) prove(owner types.UID, losses int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if have := f.jobs[owner]; have != nil && have.losses >= losses {
-		have.proved = losses
-	}
+	f.of(owner).had++
 }
 
 // await lets passes wait until the cache has come to the version at which the API server has a job.
@@ -206,7 +206,7 @@ func (f *floors) check(owner types.UID, job, pods, services func() string, extra
 	behind := slices.ContainsFunc(extras, func(e *extraWatch) bool { return !reached(e.version(), have.extras[e.resource]) })
 	if !behind && reached(job(), have.job) && reached(pods(), have.pods) && reached(services(), have.services) {
 		// The job's own version stays: it tells our own status event from a stranger's.
-		is := floor{job: have.job, recorded: have.recorded, pending: have.pending, trusted: have.trusted, losses: have.losses, proved: have.proved, deleted: have.deleted}
+		is := floor{job: have.job, recorded: have.recorded, pending: have.pending, trusted: have.trusted, had: have.had, deleted: have.deleted}
 		if len(have.deleted) > 0 {
 			is.since = have.since // the second half of the question is still to come
 		}

@@ -153,7 +153,7 @@ func (l *kindLoop) execute(ctx context.Context, seen plan.Observed, todo plan.Pl
 		again = earlier(again, untoldAgain)
 	}
 	if len(todo.Delete)+len(todo.Update)+len(todo.Create) > 0 {
-		if current, err := l.prove(ctx, seen.Head, version != seen.Head.Meta.ResourceVersion, len(todo.Create) > 0); err != nil || !current {
+		if current, err := l.prove(ctx, seen.Head, len(seen.Pods)+len(seen.Services), version != seen.Head.Meta.ResourceVersion, len(todo.Create) > 0); err != nil || !current {
 			return atOnceAgain, errors.Join(unentered, err)
 		}
 	}
@@ -191,11 +191,10 @@ const atOnceAgain = time.Millisecond
 //	                                     because of what they do not show
 //
 // It says whether the decision at hand may be carried out.
-func (l *kindLoop) prove(ctx context.Context, head *schema.Head, written, makes bool) (current bool, err error) {
+func (l *kindLoop) prove(ctx context.Context, head *schema.Head, children int, written, makes bool) (current bool, err error) {
 	uid, version := head.Meta.UID, head.Meta.ResourceVersion
 	trusted := l.floors.trusted(uid)
-	lost, losses := l.floors.unproved(uid)
-	if trusted && (lost == 0 || !makes) {
+	if lost := l.floors.lost(uid, children); trusted && (!lost || !makes) {
 		return true, nil
 	}
 	if !trusted && written && len(head.Status.Conditions) == 0 {
@@ -207,7 +206,7 @@ func (l *kindLoop) prove(ctx context.Context, head *schema.Head, written, makes 
 			return false, err
 		}
 	}
-	l.floors.prove(uid, losses)
+	l.floors.has(uid, children)
 	if !trusted && reached(l.children.podVersion(), version) && reached(l.children.serviceVersion(), version) {
 		l.floors.trust(uid)
 	} else if !trusted {

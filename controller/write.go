@@ -58,6 +58,9 @@ func (l *kindLoop) createOne(ctx context.Context, head *schema.Head, o schema.Ob
 		return false, &writeError{"create", o.Resource, o.Name, err}
 	}
 	l.raise(head, o.Resource, got)
+	if !isExtra(head.Kind, o.Resource) {
+		l.floors.gained(head.Meta.UID)
+	}
 	return true, nil
 }
 
