@@ -57,10 +57,10 @@ func (l *kindLoop) createOne(ctx context.Context, head *schema.Head, o schema.Ob
 	if err != nil {
 		return false, &writeError{"create", o.Resource, o.Name, err}
 	}
-	l.raise(head, o.Resource, got)
 	if !isExtra(head.Kind, o.Resource) {
 		l.floors.gained(head.Meta.UID)
 	}
+	l.raise(head, o.Resource, got)
 	return true, nil
 }
 
