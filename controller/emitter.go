@@ -67,7 +67,7 @@ func newEmitter(config *rest.Config, o Options, m *metrics) (*emitter, error) {
 	}
 	return &emitter{
 		client: client, identity: o.Identity[:min(len(o.Identity), identityRoom)], log: o.Log, metrics: m, now: o.Now,
-		queue:    newQueue("events", m.queues),
+		queue:    newQueue("events", m.queues, asIs),
 		failures: workqueue.NewTypedItemExponentialFailureRateLimiter[string](200*time.Millisecond, time.Minute),
 		backlog:  newBacklog(o.Now()),
 	}, nil

@@ -67,8 +67,8 @@ func newKindLoop(c *Controller, w Watched, untyped dynamic.Interface, d discover
 		Controller: c, presence: newPresence(c, w.Kind.Name), Watched: w, kind: w.Kind,
 		untyped: untyped, discovery: discovery.ToServerResourcesInterfaceWithContext(d), floors: newFloors(c.options.Now), pruned: newPrunedWrites(),
 		failures: workqueue.NewTypedItemExponentialFailureRateLimiter[string](retryFirst, slowProbe),
-		queue:    newQueue(w.Kind.Controller, c.metrics.queues),
 	}
+	l.queue = newQueue(w.Kind.Controller, c.metrics.queues, l.place)
 	l.log, l.served, l.watch = l.presence.log, l.servedNow, l.observing
 	return l
 }
@@ -194,6 +194,20 @@ func (l *kindLoop) enqueueAll() {
 			l.enqueue(obj)
 		}
 	}
+}
+
+// place of a key in the queue: jobs that have begun go ahead of those that have not. Of a thousand jobs that are asked for at
+// once the first would have ended before anyone wrote that they run, if each came to the end of the queue again.
+func (l *kindLoop) place(key string) string {
+	result := l.result(key)
+	if result == nil {
+		return key
+	}
+	recorded, _ := l.floors.recorded(result.Meta.UID)
+	if recorded.IsZero() && len(result.Status.Conditions) == 0 {
+		return key
+	}
+	return result.Meta.Namespace + "/" + ahead + "/" + result.Meta.Name
 }
 
 // result returns what the cache holds under a key, or nil. The cache need not have synced: what it holds is true of
