@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"stoic/controller/lean"
 	"stoic/controller/plan"
 	"stoic/schema"
 )
@@ -32,9 +33,6 @@ type written struct {
 	Deleting                       bool
 	Restarts                       string // the ledger, as the server keeps it
 }
-
-// metadataOnly asks for the metadata of the answer instead of the whole object.
-const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 
 func newAPI(config *rest.Config) (*api, error) {
 	scheme := runtime.NewScheme()
@@ -63,19 +61,19 @@ func path(r schema.Resource, namespace string, more ...string) []string {
 // create posts o.
 func (a *api) create(ctx context.Context, o schema.Object) (written, error) {
 	return readMeta(answered(a.client.Post().AbsPath(path(o.Resource, o.Namespace)...).
-		SetHeader("Accept", metadataOnly).Body(o.Body).Do(ctx)))
+		SetHeader("Accept", lean.Accept).Body(o.Body).Do(ctx)))
 }
 
 // get reads the metadata of one object, from etcd and not from a cache.
 func (a *api) get(ctx context.Context, r schema.Resource, namespace, name string) (written, error) {
 	return readMeta(answered(a.client.Get().AbsPath(path(r, namespace, name)...).
-		SetHeader("Accept", metadataOnly).Do(ctx)))
+		SetHeader("Accept", lean.Accept).Do(ctx)))
 }
 
 // merge changes one object by a merge patch; it names the resourceVersion that it was computed from (409 otherwise).
 func (a *api) merge(ctx context.Context, r schema.Resource, namespace, name string, patch []byte) (written, error) {
 	return readMeta(answered(a.client.Patch(types.MergePatchType).AbsPath(path(r, namespace, name)...).
-		SetHeader("Accept", metadataOnly).Body(patch).Do(ctx)))
+		SetHeader("Accept", lean.Accept).Body(patch).Do(ctx)))
 }
 
 // remove deletes one object if it still is the one that was seen; dependents go in the background.
@@ -90,35 +88,38 @@ func (a *api) remove(ctx context.Context, d plan.Deletion) (written, error) {
 		return written{}, fmt.Errorf("write delete options: %w", err)
 	}
 	return readMeta(answered(a.client.Delete().AbsPath(path(d.Resource, d.Namespace, d.Name)...).
-		SetHeader("Accept", metadataOnly).Body(options).Do(ctx)))
+		SetHeader("Accept", lean.Accept).Body(options).Do(ctx)))
 }
 
 // record replaces the whole status of an object if its resourceVersion still is the one that the status was
-// computed from (409 otherwise), and returns the status as the server kept it. It is a JSON patch: one call, no
-// GET, and unlike a merge patch it also takes away what others have put into the status.
-func (a *api) record(ctx context.Context, head *schema.Head, status *schema.Status) (written, *schema.Status, error) {
+// computed from (409 otherwise), and returns its new version and the status as the server kept it, which is nil if it keeps
+// something else than a status. It is a JSON patch: one call, no GET, and unlike a merge patch it also takes away what
+// others have put into the status.
+func (a *api) record(ctx context.Context, head *schema.Head, status *schema.Status) (version string, _ *schema.Status, _ error) {
 	patch, err := json.Marshal([]map[string]any{
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": head.Meta.ResourceVersion},
 		{"op": "add", "path": "/status", "value": status},
 	})
 	if err != nil {
-		return written{}, nil, fmt.Errorf("write the status as JSON: %w", err)
+		return "", nil, fmt.Errorf("write the status as JSON: %w", err)
 	}
 	body, err := answered(a.client.Patch(types.JSONPatchType).
 		AbsPath(path(head.Kind.Resource(), head.Meta.Namespace, head.Meta.Name, "status")...).
 		Param("fieldValidation", "Ignore"). // foreign CRDs prune what they do not know; that is no news
 		Body(patch).Do(ctx))
-	got, err := readMeta(body, err)
 	if err != nil {
-		return got, nil, err
+		return "", nil, err
 	}
-	var kept struct {
+	var answer struct {
+		Metadata struct {
+			ResourceVersion string `json:"resourceVersion"`
+		} `json:"metadata"`
 		Status schema.Status `json:"status"`
 	}
-	if err := json.Unmarshal(body, &kept); err != nil {
-		return got, nil, nil // the server keeps something else than a status; that is the answer
+	if err := json.Unmarshal(body, &answer); err != nil { // what can be read is there all the same
+		return answer.Metadata.ResourceVersion, nil, nil
 	}
-	return got, &kept.Status, nil
+	return answer.Metadata.ResourceVersion, &answer.Status, nil
 }
 
 // enter puts a ledger on an object, and touches nothing else of it, if its resourceVersion still is the one given (409
@@ -132,7 +133,7 @@ func (a *api) enter(ctx context.Context, head *schema.Head, version string, ledg
 	got, err := readMeta(answered(a.client.Patch(types.MergePatchType).
 		AbsPath(path(head.Kind.Resource(), head.Meta.Namespace, head.Meta.Name)...).
 		Param("fieldValidation", "Ignore"). // what is odd about the object was told to its author
-		SetHeader("Accept", metadataOnly).Body(patch).Do(ctx)))
+		SetHeader("Accept", lean.Accept).Body(patch).Do(ctx)))
 	if err == nil && got.Restarts != text {
 		return got, errUnkept
 	}
@@ -154,26 +155,14 @@ func readMeta(body []byte, err error) (written, error) {
 	if err != nil {
 		return written{}, err
 	}
-	var answer struct {
-		Metadata struct {
-			UID               types.UID               `json:"uid"`
-			ResourceVersion   string                  `json:"resourceVersion"`
-			DeletionTimestamp string                  `json:"deletionTimestamp"`
-			OwnerReferences   []metav1.OwnerReference `json:"ownerReferences"`
-			Labels            map[string]string       `json:"labels"`
-			Annotations       map[string]string       `json:"annotations"`
-		} `json:"metadata"`
-	}
-	if err := json.Unmarshal(body, &answer); err != nil {
+	answer, err := lean.Answer(body)
+	if err != nil {
 		return written{}, nil
 	}
-	w := written{UID: answer.Metadata.UID, ResourceVersion: answer.Metadata.ResourceVersion,
-		Operator: answer.Metadata.Labels[schema.LabelOperator], Deleting: answer.Metadata.DeletionTimestamp != "",
-		Restarts: answer.Metadata.Annotations[schema.AnnotationLedger]}
-	for _, o := range answer.Metadata.OwnerReferences {
-		if o.Controller != nil && *o.Controller {
-			w.Controller, w.ControllerName, w.ControllerKind = o.UID, o.Name, o.Kind
-		}
+	w := written{UID: answer.UID, ResourceVersion: answer.ResourceVersion, Operator: answer.Labels[schema.LabelOperator],
+		Deleting: answer.DeletionTimestamp != nil, Restarts: answer.Annotations[schema.AnnotationLedger]}
+	if o := metav1.GetControllerOfNoCopy(answer); o != nil {
+		w.Controller, w.ControllerName, w.ControllerKind = o.UID, o.Name, o.Kind
 	}
 	return w, nil
 }

@@ -10,27 +10,26 @@ import (
 	"unique"
 
 	"go.uber.org/zap"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
+	"stoic/controller/lean"
 	"stoic/schema"
 )
 
 // children are the pods and services of all jobs of all kinds, cut down to what decisions need (about half a
 // KB each) and indexed by the UID of the owner that controls them. The API server selects them by label.
 type children struct {
-	client    kubernetes.Interface
-	namespace string
-	selector  string
-	pods      cache.SharedIndexInformer
-	services  cache.SharedIndexInformer
-	log       *zap.Logger
+	inPods, inServices *lean.Client // all namespaces
+	selector           string
+	pods               cache.SharedIndexInformer
+	services           cache.SharedIndexInformer
+	log                *zap.Logger
 }
 
 // child is a cached pod, service or extra object; of the last three, one is set.
@@ -70,47 +69,38 @@ type ownerKey struct {
 
 const byOwner = "owner"
 
-func newChildren(client kubernetes.Interface, o Options, wake func(ownerKey)) *children {
+func newChildren(config *rest.Config, o Options, wake func(ownerKey)) (*children, error) {
 	operators := make([]string, len(o.Watched))
 	for i, w := range o.Watched {
 		operators[i] = w.Kind.Controller
 	}
 	slices.Sort(operators)
-	c := &children{client: client, namespace: o.Namespace, log: o.Log,
+	pods, services, err := lean.NewClients(config)
+	if err != nil {
+		return nil, fmt.Errorf("watch children: %w", err)
+	}
+	c := &children{inPods: pods, inServices: services, log: o.Log,
 		selector: schema.LabelOperator + " in (" + strings.Join(operators, ",") + ")"}
-	pods, services := client.CoreV1().Pods(o.Namespace), client.CoreV1().Services(o.Namespace)
-	c.pods = c.informer(&corev1.Pod{}, wake,
-		func(ctx context.Context, lo metav1.ListOptions) (list, error) { return pods.List(ctx, lo) }, pods.Watch)
-	c.services = c.informer(&corev1.Service{}, wake,
-		func(ctx context.Context, lo metav1.ListOptions) (list, error) { return services.List(ctx, lo) }, services.Watch)
-	return c
+	c.pods = c.informer(pods.In(o.Namespace), wake, slimPod)
+	c.services = c.informer(services.In(o.Namespace), wake, slimService)
+	return c, nil
 }
 
-type (
-	// list is what every typed list is.
-	list interface {
-		runtime.Object
-		metav1.ListInterface
-	}
-	listFunc  func(context.Context, metav1.ListOptions) (list, error)
-	watchFunc func(context.Context, metav1.ListOptions) (watch.Interface, error)
-)
-
-func (c *children) informer(example runtime.Object, wake func(ownerKey), listChildren listFunc, watchChildren watchFunc) cache.SharedIndexInformer {
+func (c *children) informer(client *lean.Client, wake func(ownerKey), slim func(*lean.Object) *child) cache.SharedIndexInformer {
 	lw := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			o.LabelSelector = c.selector
-			return paged(ctx, fresh(o), c.tell, listChildren, slim)
+			return paged(ctx, fresh(o), c.tell, client.List, slimming(slim))
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.LabelSelector = c.selector
-			return insist(ctx, c.tell, func() (watch.Interface, error) { return resume(ctx, o, listChildren, watchChildren) })
+			return insist(ctx, c.tell, func() (watch.Interface, error) { return resume(ctx, o, client.List, client.Watch) })
 		},
 	}
-	informer := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(lw, c.client), example, 0,
+	informer := cache.NewSharedIndexInformer(lw, &lean.Object{}, 0,
 		cache.Indexers{byOwner: indexByOwner})
 	// Neither call can fail before the informer runs.
-	_ = informer.SetTransform(unpacked(slim))
+	_ = informer.SetTransform(unpacked(slimming(slim)))
 	_, _ = informer.AddEventHandler(waking(wake))
 	return informer
 }
@@ -168,21 +158,17 @@ func sameService(a, b *schema.Service) bool {
 	return *a == *b
 }
 
-// slim is the transform of both informers. Built-in objects are typed on the server: they cannot be malformed.
-func slim(obj any) (any, error) {
-	switch o := obj.(type) {
-	case *corev1.Pod:
-		return slimPod(o), nil
-	case *corev1.Service:
-		c := slimMeta(&o.ObjectMeta)
-		c.service = &schema.Service{Name: o.Name, UID: o.UID, Deleting: o.DeletionTimestamp != nil}
-		return c, nil
-	default:
+// slimming is the transform of both informers. Built-in objects are typed on the server: they cannot be malformed.
+func slimming(slim func(*lean.Object) *child) cache.TransformFunc {
+	return func(obj any) (any, error) {
+		if o, ok := obj.(*lean.Object); ok {
+			return slim(o), nil
+		}
 		return obj, nil // our own output, on its second way through
 	}
 }
 
-func slimMeta(m *metav1.ObjectMeta) *child {
+func slimMeta(m *lean.Object) *child {
 	c := &child{identity: identity{Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion}}
 	if owner := metav1.GetControllerOfNoCopy(m); owner != nil {
 		c.owned = unique.Make(ownerKey{uid: owner.UID, apiVersion: owner.APIVersion, kind: owner.Kind, key: m.Namespace + "/" + owner.Name})
@@ -190,16 +176,22 @@ func slimMeta(m *metav1.ObjectMeta) *child {
 	return c
 }
 
-func slimPod(p *corev1.Pod) *child {
-	c := slimMeta(&p.ObjectMeta)
+func slimService(s *lean.Object) *child {
+	c := slimMeta(s)
+	c.service = &schema.Service{Name: s.Name, UID: s.UID, Deleting: s.DeletionTimestamp != nil}
+	return c
+}
+
+func slimPod(p *lean.Object) *child {
+	c := slimMeta(p)
 	c.pod = &schema.Pod{Name: p.Name, UID: p.UID, Role: p.Labels[schema.LabelRole], Phase: p.Status.Phase,
 		Created: p.CreationTimestamp.Time, Deleting: p.DeletionTimestamp != nil}
 	row, _ := strconv.ParseInt(p.Annotations[schema.AnnotationRestartCount], 10, 64) // no number: 0; one too large: the largest
 	c.pod.Row = schema.Count(row)
-	for _, s := range p.Status.InitContainerStatuses {
+	for _, s := range p.Status.InitContainers {
 		c.pod.Restarts += int64(max(s.RestartCount, 0))
 	}
-	for _, s := range p.Status.ContainerStatuses {
+	for _, s := range p.Status.Containers {
 		c.pod.Restarts += int64(max(s.RestartCount, 0))
 		if t := s.State.Terminated; t != nil {
 			c.pod.Exits = append(c.pod.Exits, schema.Exit{Container: s.Name, Code: t.ExitCode})
@@ -263,11 +255,11 @@ func (c *children) live(ctx context.Context, namespace, job string, owner types.
 		return found, nil // a name that no child can be labelled with: there are none, and to ask is an error
 	}
 	options := metav1.ListOptions{LabelSelector: c.selector + "," + schema.LabelJob + "=" + job}
-	podList, err := c.client.CoreV1().Pods(namespace).List(ctx, options)
+	podList, err := c.inPods.In(namespace).List(ctx, options)
 	if err != nil {
 		return found, fmt.Errorf("list pods: %w", err)
 	}
-	serviceList, err := c.client.CoreV1().Services(namespace).List(ctx, options)
+	serviceList, err := c.inServices.In(namespace).List(ctx, options)
 	if err != nil {
 		return found, fmt.Errorf("list services: %w", err)
 	}
@@ -278,10 +270,9 @@ func (c *children) live(ctx context.Context, namespace, job string, owner types.
 		}
 	}
 	for i := range serviceList.Items {
-		s := &serviceList.Items[i]
-		if controller := metav1.GetControllerOfNoCopy(s); controller != nil && controller.UID == owner {
-			found.serviceVersion = newer(found.serviceVersion, s.ResourceVersion)
-			found.services = append(found.services, schema.Service{Name: s.Name, UID: s.UID, Deleting: s.DeletionTimestamp != nil})
+		if s := slimService(&serviceList.Items[i]); s.owner().uid == owner {
+			found.services = append(found.services, *s.service)
+			found.serviceVersion = newer(found.serviceVersion, serviceList.Items[i].ResourceVersion)
 		}
 	}
 	return found, nil

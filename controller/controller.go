@@ -11,7 +11,6 @@ import (
 	"go.uber.org/zap"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
@@ -103,9 +102,9 @@ func New(o Options) (*Controller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the untyped client: %w", err)
 	}
-	typed, err := kubernetes.NewForConfig(config)
+	asked, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("make the typed client: %w", err)
+		return nil, fmt.Errorf("make the discovery client: %w", err)
 	}
 	writer, err := newAPI(config)
 	if err != nil {
@@ -117,11 +116,13 @@ func New(o Options) (*Controller, error) {
 	}
 	c := &Controller{options: o, log: o.Log, metrics: m, api: writer, emitter: emit, elected: make(chan struct{}),
 		pace: pace{lease: 15 * time.Second, renew: 10 * time.Second, retry: 2 * time.Second}, grace: 15 * time.Second}
-	c.children = newChildren(typed, o, c.wake)
+	if c.children, err = newChildren(config, o, c.wake); err != nil {
+		return nil, err
+	}
 	for _, w := range o.Watched {
-		l := newKindLoop(c, w, untyped, typed.Discovery())
+		l := newKindLoop(c, w, untyped, asked)
 		for _, r := range w.Kind.ExtraResources() {
-			l.extras = append(l.extras, c.extra(r, untyped, typed.Discovery()))
+			l.extras = append(l.extras, c.extra(r, untyped, asked))
 		}
 		c.loops = append(c.loops, l)
 	}

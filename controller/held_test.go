@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
+	"stoic/controller/lean"
 	"stoic/schema"
 )
 
@@ -33,16 +34,17 @@ func TestHeldPerChild(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		budget uint64
-		make   func(int) any
+		slim   func(*lean.Object) *child
+		make   func(int) *lean.Object
 	}{
-		"pod": {podBudget, func(i int) any {
-			var got corev1.Pod
+		"pod": {podBudget, slimPod, func(i int) *lean.Object {
+			var got lean.Object
 			pod := corev1.Pod{ObjectMeta: childMeta(i, each), Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{Name: "tensorflow"}}}}
 			wire(i, &pod, &got)
 			return &got
 		}},
-		"service": {serviceBudget, func(i int) any {
-			var got corev1.Service
+		"service": {serviceBudget, slimService, func(i int) *lean.Object {
+			var got lean.Object
 			wire(i, &corev1.Service{ObjectMeta: childMeta(i, each)}, &got)
 			return &got
 		}},
@@ -51,11 +53,7 @@ func TestHeldPerChild(t *testing.T) {
 			store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{byOwner: indexByOwner})
 			before := heap()
 			for i := range jobs * each {
-				small, err := slim(c.make(i))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := store.Add(small); err != nil {
+				if err := store.Add(c.slim(c.make(i))); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"stoic/controller/lean"
 	"stoic/controller/plan"
 	"stoic/schema"
 )
@@ -207,7 +207,7 @@ func TestEnterUnderItsVersion(t *testing.T) {
 
 func TestRowOfAPod(t *testing.T) {
 	for text, want := range map[string]int64{"": 0, "0": 0, "3": 3, "-3": 0, "three": 0, "1e3": 0, "99999999999": schema.MaxCount, "99999999999999999999": schema.MaxCount} {
-		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{schema.AnnotationRestartCount: text}}}
+		p := &lean.Object{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{schema.AnnotationRestartCount: text}}}
 		if got := slimPod(p).pod.Row; got != want {
 			t.Errorf("%q: %d, want %d", text, got, want)
 		}

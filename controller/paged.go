@@ -15,6 +15,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
+// list is what every typed list is.
+type list interface {
+	runtime.Object
+	metav1.ListInterface
+}
+
 // pageSize is how many objects of a list are in memory as they came.
 const pageSize = 200
 

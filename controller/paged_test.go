@@ -15,11 +15,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"stoic/controller/lean"
 )
 
 // manyPods answers a list of so many pods, each of so many bytes, in pages; asked is called before each.
-func manyPods(number, size int, asked func(metav1.ListOptions) error) listFunc {
-	return func(_ context.Context, o metav1.ListOptions) (list, error) {
+func manyPods(number, size int, asked func(metav1.ListOptions) error) func(context.Context, metav1.ListOptions) (*lean.List, error) {
+	return func(_ context.Context, o metav1.ListOptions) (*lean.List, error) {
 		if err := asked(o); err != nil {
 			return nil, err
 		}
@@ -42,7 +44,12 @@ func manyPods(number, size int, asked func(metav1.ListOptions) error) listFunc {
 					OwnerReferences: []metav1.OwnerReference{{UID: "j", Kind: "TFJob", APIVersion: "kubeflow.org/v1", Name: "j", Controller: &yes}}},
 				Spec: corev1.PodSpec{Containers: []corev1.Container{{Args: []string{strings.Repeat("x", size)}}}}})
 		}
-		return page, nil
+		data, err := page.Marshal()
+		if err != nil {
+			return nil, err
+		}
+		read := &lean.List{}
+		return read, read.Unmarshal(data)
 	}
 }
 
@@ -50,7 +57,7 @@ func TestPaged(t *testing.T) {
 	const number = 3*pageSize + 1
 	var asked []metav1.ListOptions
 	o := metav1.ListOptions{LabelSelector: "a=b", ResourceVersion: "3", ResourceVersionMatch: "NotOlderThan", Limit: 500, AllowWatchBookmarks: true}
-	found, err := paged(t.Context(), o, func(err error) { t.Log(err) }, manyPods(number, 1, func(o metav1.ListOptions) error { asked = append(asked, o); return nil }), slim)
+	found, err := paged(t.Context(), o, func(err error) { t.Log(err) }, manyPods(number, 1, func(o metav1.ListOptions) error { asked = append(asked, o); return nil }), slimming(slimPod))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +66,7 @@ func TestPaged(t *testing.T) {
 		t.Fatalf("%d objects, %v, want %d", len(items), err, number)
 	}
 	for i, item := range items {
-		c, err := unpacked(slim)(item)
+		c, err := unpacked(slimming(slimPod))(item)
 		if pod, ok := c.(*child); err != nil || !ok || pod.Name != fmt.Sprint("pod-", i) || pod.owner().uid != "j" || pod.ResourceVersion != "5" {
 			t.Fatalf("object %d is %+v, %v", i, c, err)
 		}
@@ -89,7 +96,7 @@ func TestPagedFails(t *testing.T) {
 			return expired
 		}
 		return nil
-	}), slim)
+	}), slimming(slimPod))
 	if found != nil || !apierrors.IsResourceExpired(err) {
 		t.Errorf("%v, %v", found, err)
 	}
@@ -120,7 +127,7 @@ func TestPagedPeak(t *testing.T) {
 			if cut++; cut%pageSize == 0 {
 				look() // while a page and all that is cut down is there
 			}
-			return slim(obj)
+			return slimming(slimPod)(obj)
 		})
 	if err != nil {
 		t.Fatal(err)

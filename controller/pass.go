@@ -260,7 +260,7 @@ func (l *kindLoop) record(ctx context.Context, head *schema.Head, todo plan.Plan
 	if l.pruned.knows(head, todo.Status) {
 		return head.Meta.ResourceVersion, nil // the server would not keep it this time either
 	}
-	got, kept, err := l.api.record(ctx, head, todo.Status)
+	version, kept, err := l.api.record(ctx, head, todo.Status)
 	if apierrors.IsNotFound(err) {
 		err = errUnrecorded // the cache will say so, and the retry finds nothing
 		if l.statusless.Load() {
@@ -270,9 +270,9 @@ func (l *kindLoop) record(ctx context.Context, head *schema.Head, todo plan.Plan
 	if err != nil {
 		return "", fmt.Errorf("write the status of %s: %w", head.Key(), err)
 	}
-	l.floors.raise(head.Meta.UID, got.ResourceVersion, "", "")
+	l.floors.raise(head.Meta.UID, version, "", "")
 	l.keepsGeneration.Store(kept != nil && kept.ObservedGeneration == todo.Status.ObservedGeneration)
-	if l.pruned.note(head.Meta.UID, todo.Status, kept, got.ResourceVersion) {
+	if l.pruned.note(head.Meta.UID, todo.Status, kept, version) {
 		l.log.Warn("the schema of the CRD does not keep the status as written", zap.String("job", head.Key()))
 	}
 	for _, c := range todo.Count {
@@ -285,7 +285,7 @@ func (l *kindLoop) record(ctx context.Context, head *schema.Head, todo plan.Plan
 		l.log.Info("status", zap.String("job", head.Key()), zap.String("state", string(last.Type)),
 			zap.String("reason", last.Reason), zap.Int64("generation", head.Meta.Generation))
 	}
-	return got.ResourceVersion, nil
+	return version, nil
 }
 
 func unentered(ledger *schema.Ledger) string {

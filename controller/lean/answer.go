@@ -1,0 +1,65 @@
+package lean
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Accept asks for the metadata of an object in place of all of it, as protobuf or, where that is not known, as JSON.
+const Accept = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1," +
+	"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+
+// magic is what API servers put before protobuf.
+var magic = []byte("k8s\x00")
+
+// Answer reads the metadata from what an API server answered to a request for a single object. Of a Status it answers empty
+// metadata, of what is neither protobuf nor JSON an error.
+func Answer(body []byte) (*metav1.ObjectMeta, error) {
+	if bytes.HasPrefix(body, magic) {
+		return answerProtobuf(body[len(magic):])
+	}
+	var answer struct {
+		Kind     string            `json:"kind"`
+		Metadata metav1.ObjectMeta `json:"metadata"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return nil, fmt.Errorf("read an answer in JSON: %w", err)
+	}
+	if answer.Kind == statusKind {
+		return &metav1.ObjectMeta{}, nil
+	}
+	return &answer.Metadata, nil
+}
+
+// answerProtobuf reads a runtime.Unknown, in which the object is wrapped.
+func answerProtobuf(body []byte) (*metav1.ObjectMeta, error) {
+	var kind string
+	var o Object
+	var raw []byte
+	err := eachField(body, func(f field) error {
+		switch f.number {
+		case 1:
+			return eachField(f.bytes, func(f field) error {
+				if f.number == 2 {
+					kind = f.text()
+				}
+				return nil
+			})
+		case 2:
+			raw = f.bytes
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read an answer in protobuf: %w", err)
+	}
+	if kind == statusKind {
+		return &o.ObjectMeta, nil
+	}
+	return &o.ObjectMeta, o.Unmarshal(raw)
+}
+
+const statusKind = "Status"

@@ -1,0 +1,151 @@
+package lean
+
+import (
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// field of a protobuf message; bytes are of a text, of bytes or of a message, varint is of a number.
+type field struct {
+	number protowire.Number
+	bytes  []byte
+	varint uint64
+}
+
+func (f field) text() string { return string(f.bytes) }
+
+var errBroken = errors.New("a field is cut off or of an unknown form")
+
+// eachField calls read for every field of a message, in order, until it fails.
+func eachField(message []byte, read func(field) error) error {
+	for len(message) > 0 {
+		number, form, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return errBroken
+		}
+		message = message[n:]
+		f := field{number: number}
+		switch form {
+		case protowire.BytesType:
+			f.bytes, n = protowire.ConsumeBytes(message)
+		case protowire.VarintType:
+			f.varint, n = protowire.ConsumeVarint(message)
+		default:
+			n = protowire.ConsumeFieldValue(number, form, message)
+		}
+		if n < 0 {
+			return errBroken
+		}
+		message = message[n:]
+		if err := read(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// metadata reads a field of an ObjectMeta.
+func metadata(m *metav1.ObjectMeta, f field) (err error) {
+	switch f.number {
+	case 1:
+		m.Name = f.text()
+	case 3:
+		m.Namespace = f.text()
+	case 5:
+		m.UID = types.UID(f.bytes)
+	case 6:
+		m.ResourceVersion = f.text()
+	case 8:
+		err = m.CreationTimestamp.Unmarshal(f.bytes)
+	case 9:
+		m.DeletionTimestamp = &metav1.Time{}
+		err = m.DeletionTimestamp.Unmarshal(f.bytes)
+	case 11:
+		m.Labels, err = entry(m.Labels, f.bytes)
+	case 12:
+		m.Annotations, err = entry(m.Annotations, f.bytes)
+	case 13:
+		var owner metav1.OwnerReference
+		err = owner.Unmarshal(f.bytes)
+		m.OwnerReferences = append(m.OwnerReferences, owner)
+	}
+	return err
+}
+
+// entry reads one of a map, if it is one that is kept.
+func entry(known map[string]string, message []byte) (map[string]string, error) {
+	var name, value []byte
+	err := eachField(message, func(f field) error {
+		switch f.number {
+		case 1:
+			name = f.bytes
+		case 2:
+			value = f.bytes
+		}
+		return nil
+	})
+	if !kept(string(name)) {
+		return known, err
+	}
+	if known == nil {
+		known = map[string]string{}
+	}
+	known[string(name)] = string(value)
+	return known, err
+}
+
+// read a field of a PodStatus.
+func (s *Status) read(f field) (err error) {
+	switch f.number {
+	case 1:
+		s.Phase = phase(f.bytes)
+	case 8:
+		s.Containers, err = container(s.Containers, f.bytes)
+	case 10:
+		s.InitContainers, err = container(s.InitContainers, f.bytes)
+	}
+	return err
+}
+
+// phase makes no new text of one that is known.
+func phase(text []byte) corev1.PodPhase {
+	for _, known := range [...]corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed, corev1.PodUnknown} {
+		if string(text) == string(known) {
+			return known
+		}
+	}
+	return corev1.PodPhase(text)
+}
+
+// container reads a ContainerStatus, of which a ContainerState has the third field if it has ended.
+func container(known []Container, message []byte) ([]Container, error) {
+	var c Container
+	err := eachField(message, func(f field) error {
+		switch f.number {
+		case 1:
+			c.Name = f.text()
+		case 2:
+			return eachField(f.bytes, func(f field) error {
+				if f.number != 3 {
+					return nil
+				}
+				c.State.Terminated = &Terminated{}
+				return eachField(f.bytes, func(f field) error {
+					if f.number == 1 {
+						c.State.Terminated.ExitCode = int32(f.varint)
+					}
+					return nil
+				})
+			})
+		case 5:
+			c.RestartCount = int32(f.varint)
+		}
+		return nil
+	})
+	return append(known, c), err
+}

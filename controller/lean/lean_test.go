@@ -1,0 +1,238 @@
+package lean
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"stoic/schema"
+)
+
+// drawnPod has, of all that is read, anything, and some of what is stepped over.
+func drawnPod(t *rapid.T) *corev1.Pod {
+	text := rapid.StringN(0, 20, 40)
+	labels := rapid.MapOf(rapid.SampledFrom([]string{schema.LabelOperator, schema.LabelRole, schema.LabelJob, schema.AnnotationRestartCount,
+		schema.AnnotationLedger, metav1.InitialEventsAnnotationKey, "", "other"}), text)
+	moment := rapid.Custom(func(t *rapid.T) metav1.Time {
+		return metav1.NewTime(time.Unix(rapid.Int64Range(-1<<33, 1<<33).Draw(t, "time"), 0))
+	})
+	owner := rapid.Custom(func(t *rapid.T) metav1.OwnerReference {
+		return metav1.OwnerReference{APIVersion: text.Draw(t, "version"), Kind: text.Draw(t, "kind"), Name: text.Draw(t, "name"),
+			UID: types.UID(text.Draw(t, "uid")), Controller: rapid.Ptr(rapid.Bool(), true).Draw(t, "controller"), BlockOwnerDeletion: rapid.Ptr(rapid.Bool(), true).Draw(t, "block")}
+	})
+	status := rapid.Custom(func(t *rapid.T) corev1.ContainerStatus {
+		s := corev1.ContainerStatus{Name: text.Draw(t, "container"), RestartCount: rapid.Int32().Draw(t, "restarts"), Ready: true, Image: "i",
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 9, Message: "before"}}}
+		switch rapid.IntRange(0, 3).Draw(t, "state") {
+		case 0:
+			s.State.Running = &corev1.ContainerStateRunning{StartedAt: moment.Draw(t, "started")}
+		case 1:
+			s.State.Waiting = &corev1.ContainerStateWaiting{Reason: text.Draw(t, "reason")}
+		case 2:
+			s.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: rapid.Int32().Draw(t, "code"), Message: text.Draw(t, "message"), FinishedAt: moment.Draw(t, "ended")}
+		}
+		return s
+	})
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: text.Draw(t, "name"), GenerateName: "g", Namespace: text.Draw(t, "namespace"), UID: types.UID(text.Draw(t, "uid")),
+		ResourceVersion: text.Draw(t, "version"), Generation: 3, CreationTimestamp: moment.Draw(t, "created"), Labels: labels.Draw(t, "labels"), Annotations: labels.Draw(t, "annotations"),
+		OwnerReferences: rapid.SliceOfN(owner, 0, 3).Draw(t, "owners"), Finalizers: []string{"f"},
+		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{}}`)}}}},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Args: []string{text.Draw(t, "argument")}}}},
+		Status: corev1.PodStatus{Phase: rapid.SampledFrom([]corev1.PodPhase{"", corev1.PodRunning, corev1.PodFailed, "Strange"}).Draw(t, "phase"), Message: "m",
+			Conditions: []corev1.PodCondition{{Type: corev1.PodReady}}, ContainerStatuses: rapid.SliceOfN(status, 0, 3).Draw(t, "containers"),
+			InitContainerStatuses: rapid.SliceOfN(status, 0, 2).Draw(t, "init"), EphemeralContainerStatuses: rapid.SliceOfN(status, 0, 1).Draw(t, "ephemeral")}}
+	if rapid.Bool().Draw(t, "deleting") {
+		at := moment.Draw(t, "deleted")
+		p.DeletionTimestamp = &at
+	}
+	return p
+}
+
+// wanted is what is to be read of a pod, said in terms of the pod.
+func wanted(p *corev1.Pod) *Object {
+	keep := func(all map[string]string) (some map[string]string) {
+		for name, value := range all {
+			if kept(name) {
+				if some == nil {
+					some = map[string]string{}
+				}
+				some[name] = value
+			}
+		}
+		return some
+	}
+	containers := func(all []corev1.ContainerStatus) (read []Container) {
+		for _, s := range all {
+			c := Container{Name: s.Name, RestartCount: s.RestartCount}
+			if s.State.Terminated != nil {
+				c.State.Terminated = &Terminated{ExitCode: s.State.Terminated.ExitCode}
+			}
+			read = append(read, c)
+		}
+		return read
+	}
+	o := &Object{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace, UID: p.UID, ResourceVersion: p.ResourceVersion, CreationTimestamp: p.CreationTimestamp,
+		DeletionTimestamp: p.DeletionTimestamp, Labels: keep(p.Labels), Annotations: keep(p.Annotations), OwnerReferences: p.OwnerReferences},
+		Status: Status{Phase: p.Status.Phase, Containers: containers(p.Status.ContainerStatuses), InitContainers: containers(p.Status.InitContainerStatuses)}}
+	return o
+}
+
+func encode(t rapid.TB, o runtime.Object) []byte {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := corev1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	metav1.AddToGroupVersion(scheme, corev1.SchemeGroupVersion)
+	data, err := runtime.Encode(protobuf.NewSerializer(scheme, scheme), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// TestReadsWhatIsThere: of any pod the same is read as if all of it had been decoded by the library; as protobuf by itself,
+// in a list, as an answer, and as JSON.
+func TestReadsWhatIsThere(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pod := drawnPod(t)
+		plain, err := pod.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var decoded corev1.Pod // times and empty lists as the library reads them
+		if err := decoded.Unmarshal(plain); err != nil {
+			t.Fatal(err)
+		}
+		want := wanted(&decoded)
+		same := func(how string, got *Object, err error) {
+			t.Helper()
+			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
+				t.Fatalf("%s: %v, -want +got:\n%s", how, err, diff)
+			}
+		}
+		var alone Object
+		same("alone", &alone, alone.Unmarshal(plain))
+
+		list, err := (&corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "7", Continue: "more"}, Items: []corev1.Pod{*pod, *pod}}).Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var page List
+		if err := page.Unmarshal(list); err != nil || len(page.Items) != 2 || page.ResourceVersion != "7" || page.Continue != "more" {
+			t.Fatalf("%+v, %v", page, err)
+		}
+		same("in a list", &page.Items[1], nil)
+
+		pod.Kind, pod.APIVersion = "Pod", "v1"
+		answer, err := Answer(encode(t, pod))
+		if diff := cmp.Diff(&want.ObjectMeta, answer, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			t.Fatalf("as an answer: %v, -want +got:\n%s", err, diff)
+		}
+	})
+}
+
+// TestReadsJSON: where no protobuf is to be had, JSON means the same.
+func TestReadsJSON(t *testing.T) {
+	text := `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"n","uid":"u","resourceVersion":"5","deletionTimestamp":"2026-01-01T00:00:00Z",
+		"labels":{"training.kubeflow.org/replica-type":"worker"},"ownerReferences":[{"uid":"o","controller":true}]},
+		"spec":{"containers":[{}]},"status":{"phase":"Failed","initContainerStatuses":[{"name":"i","restartCount":2}],
+		"containerStatuses":[{"name":"c","restartCount":1,"state":{"terminated":{"exitCode":137}},"lastState":{"terminated":{"exitCode":9}}}]}}`
+	var got Object
+	if err := json.Unmarshal([]byte(text), &got); err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := Answer([]byte(text)); err != nil || !cmp.Equal(*answer, got.ObjectMeta) {
+		t.Errorf("as an answer: %+v, %v", answer, err)
+	}
+	if got.Name != "n" || got.UID != "u" || got.ResourceVersion != "5" || got.DeletionTimestamp == nil || got.Labels[schema.LabelRole] != "worker" || got.OwnerReferences[0].UID != "o" {
+		t.Errorf("metadata %+v", got.ObjectMeta)
+	}
+	want := Status{Phase: corev1.PodFailed, InitContainers: []Container{{Name: "i", RestartCount: 2}}, Containers: []Container{{Name: "c", RestartCount: 1, State: State{&Terminated{137}}}}}
+	if diff := cmp.Diff(want, got.Status); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	status := &metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Success", Details: &metav1.StatusDetails{UID: "u", Name: "n"}}
+	inJSON, err := json.Marshal(status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, body := range map[string][]byte{"protobuf": encode(t, status), "JSON": inJSON} {
+		if got, err := Answer(body); err != nil || !cmp.Equal(got, &metav1.ObjectMeta{}) {
+			t.Errorf("a Status in %s: %+v, %v", name, got, err)
+		}
+	}
+	for _, body := range []string{"", "no", `{"metadata":7}`, string(magic) + "\x0a", string(magic) + "\x12\x03\x0a\x05x"} {
+		if got, err := Answer([]byte(body)); err == nil {
+			t.Errorf("%q: %+v", body, got)
+		}
+	}
+}
+
+// FuzzUnmarshal: whatever comes, it is read or refused; and what the library reads, we read.
+func FuzzUnmarshal(f *testing.F) {
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{schema.LabelRole: "worker"}, OwnerReferences: []metav1.OwnerReference{{UID: "u"}}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: -1}}}}}}
+	data, err := pod.Marshal()
+	if err != nil {
+		f.Fatal(err)
+	}
+	for end := range data {
+		f.Add(data[:end+1])
+	}
+	f.Add(bytes.Repeat([]byte{0xff}, 20))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var o Object
+		err := o.Unmarshal(data)
+		_ = new(List).Unmarshal(data)
+		var p corev1.Pod
+		if p.Unmarshal(data) == nil && err != nil {
+			t.Errorf("the library reads it: %v", err)
+		}
+	})
+}
+
+// BenchmarkUnmarshal compares with decoding all of a pod.
+func BenchmarkUnmarshal(b *testing.B) {
+	yes := true
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "bert-worker-0", Namespace: "team", UID: "11111111-2222-3333-4444-000000000000", ResourceVersion: "1000000",
+		Labels:          map[string]string{schema.LabelOperator: "tfjob-controller", schema.LabelRole: "worker", schema.LabelJob: "bert", schema.LabelIndex: "0"},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "kubeflow.org/v1", Kind: "TFJob", Name: "bert", UID: "u", Controller: &yes}},
+		ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "m", FieldsV1: &metav1.FieldsV1{Raw: bytes.Repeat([]byte("x"), 1500)}}, {Manager: "k", FieldsV1: &metav1.FieldsV1{Raw: bytes.Repeat([]byte("x"), 700)}}}},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "tensorflow", Image: "i", Env: []corev1.EnvVar{{Name: "TF_CONFIG", Value: "{}"}}, Ports: []corev1.ContainerPort{{Name: "p", ContainerPort: 2222}}}},
+			Tolerations: []corev1.Toleration{{Key: "a"}, {Key: "b"}}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: make([]corev1.PodCondition, 4), ContainerStatuses: []corev1.ContainerStatus{{Name: "tensorflow"}}}}
+	data, err := pod.Marshal()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("lean", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := new(Object).Unmarshal(data); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("all", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := new(corev1.Pod).Unmarshal(data); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
