@@ -82,6 +82,7 @@ type Controller struct {
 	extras   []*extraWatch
 	emitter  *emitter
 	loops    []*kindLoop
+	breadth  *breadth
 	pace     pace
 	// grace is how long running passes may take to finish when the stop comes. It leaves time, of the 30 seconds that
 	// Kubernetes gives, to tell events and to give the lease back.
@@ -114,7 +115,7 @@ func New(o Options) (*Controller, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Controller{options: o, log: o.Log, metrics: m, api: writer, emitter: emit, elected: make(chan struct{}),
+	c := &Controller{options: o, log: o.Log, metrics: m, api: writer, emitter: emit, elected: make(chan struct{}), breadth: newBreadth(o.Now),
 		pace: pace{lease: 15 * time.Second, renew: 10 * time.Second, retry: 2 * time.Second}, grace: 15 * time.Second}
 	if c.children, err = newChildren(config, o, c.wake); err != nil {
 		return nil, err
