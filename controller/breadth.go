@@ -1,49 +1,82 @@
 package controller
 
 import (
+	"context"
+	"fmt"
 	"math"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
-// breadth is how many creations of one pass are under way at the same time: as many as the API server does soon. More would
-// wait in its queues, before the status of jobs that run already and before the events that we wait for.
+// breadth is how many creations are under way at the same time, of all passes: as many as the API server does soon. More
+// would wait in its queues, before the status of jobs that run already and before the events that we wait for. Who comes
+// first is let in first, so that the pods of a job are made one after the other and not turn about with those of seven others.
 //
-//	a creation took       breadth
-//	up to soon            grows by one after as many such creations as it is broad, to atOnce at most
-//	longer                shrinks by a third, not more than once in the time that such a creation takes
+//	a creation took    breadth
+//	up to soon         grows by one after as many such creations as it is broad, to most
+//	longer             shrinks by a third, not more than once in the time that such a creation takes
 type breadth struct {
-	mu     sync.Mutex
-	width  float64
-	shrunk time.Time
-	now    func() time.Time
+	slots *semaphore.Weighted // of most; those that go beyond width are withheld
+	now   func() time.Time
+
+	mu       sync.Mutex
+	width    float64
+	most     int
+	withheld int
+	shrunk   time.Time
 }
 
 const (
 	soon     = 250 * time.Millisecond
 	narrowed = 2.0 / 3
-	// narrowest keeps a pass from being held up by one slow request alone.
-	narrowest = 2
+	// narrowest keeps all from being held up by some slow request.
+	narrowest = 4
 )
 
-func newBreadth(now func() time.Time) *breadth { return &breadth{width: atOnce, now: now} }
-
-// is the breadth now.
-func (b *breadth) is() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return int(math.Round(b.width))
+func newBreadth(most int, now func() time.Time) *breadth {
+	b := &breadth{slots: semaphore.NewWeighted(int64(most)), now: now, most: most, width: float64(min(2*atOnce, most))}
+	b.withheld = most - int(b.width)
+	b.slots.TryAcquire(int64(b.withheld)) // all are free yet
+	return b
 }
 
-// took notes how long a creation took.
-func (b *breadth) took(d time.Duration) {
+// do calls create when it is its turn, or gives up when ctx ends.
+func (b *breadth) do(ctx context.Context, create func() error) error {
+	if err := b.slots.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("wait for the turn to create: %w", err)
+	}
+	began := b.now()
+	defer func() { b.leave(b.now().Sub(began)) }()
+	return create()
+}
+
+// leave gives a slot back after a creation that took so long, and as many more, or fewer, as the new width is another.
+func (b *breadth) leave(took time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if d <= soon {
-		b.width = min(b.width+1/b.width, atOnce)
+	b.adjust(took)
+	free := 1
+	for target := b.most - int(math.Round(b.width)); b.withheld != target; {
+		if b.withheld < target && free == 0 {
+			break // the next ones that leave give back nothing
+		}
+		step := 1
+		if b.withheld > target {
+			step = -1
+		}
+		b.withheld, free = b.withheld+step, free-step
+	}
+	b.slots.Release(int64(free))
+}
+
+func (b *breadth) adjust(took time.Duration) {
+	if took <= soon {
+		b.width = min(b.width+1/b.width, float64(b.most))
 		return
 	}
-	if now := b.now(); now.Sub(b.shrunk) >= d { // what was under way at the last change says nothing of it
-		b.width, b.shrunk = max(b.width*narrowed, narrowest), now
+	if now := b.now(); now.Sub(b.shrunk) >= took { // what was under way at the last change says nothing of it
+		b.width, b.shrunk = max(b.width*narrowed, min(narrowest, float64(b.most))), now
 	}
 }

@@ -1,40 +1,106 @@
 package controller
 
 import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
 
 func TestBreadth(t *testing.T) {
 	now := time.Unix(1000, 0)
-	b := newBreadth(func() time.Time { return now })
+	b := newBreadth(64, func() time.Time { return now })
+	// slow has so many creations end that took a second each.
 	slow := func(times int, apart time.Duration) {
 		for range times {
 			now = now.Add(apart)
-			b.took(time.Second)
+			if err := b.do(t.Context(), func() error { now = now.Add(time.Second); return nil }); err != nil {
+				t.Fatal(err)
+			}
+			now = now.Add(-time.Second)
 		}
 	}
+	quick := func(times int) {
+		for range times {
+			_ = b.do(t.Context(), func() error { return errors.New("refused, but at once") })
+		}
+	}
+	// is says how many find a slot.
 	is := func(when string, want int) {
 		t.Helper()
-		if got := b.is(); got != want {
-			t.Errorf("%s: %d, want %d", when, got, want)
+		free := 0
+		for b.slots.TryAcquire(1) {
+			free++
+		}
+		b.slots.Release(int64(free))
+		if free != want {
+			t.Errorf("%s: %d, want %d", when, free, want)
 		}
 	}
-	is("at first", atOnce)
+	// One that leaves can take only its own slot along, so each narrowing is over when as many have left.
+	is("at first", 32)
 	slow(1, 0)
-	is("after one that was slow", 11)
-	slow(80, 10*time.Millisecond)
-	is("after those that were under way then", 11)
-	slow(1, time.Second)
-	is("after one more", 7)
-	slow(100, time.Second)
+	slow(30, time.Millisecond)
+	is("after one that was slow and those that were under way with it", 21)
+	slow(20, time.Second)
+	slow(30, time.Millisecond)
 	is("while all are slow", narrowest)
-	for range 2 {
-		b.took(soon)
+	quick(narrowest)
+	is("when four were soon done", narrowest+1)
+	quick(3000)
+	is("when all are", 64)
+	slow(1, time.Second)
+	slow(64, time.Millisecond)
+	is("after one that was slow again", 43)
+}
+
+// TestBreadthHolds: never are more under way than the breadth, which changes all the time; and whoever may not wait longer
+// does not.
+func TestBreadthHolds(t *testing.T) {
+	b := newBreadth(8, time.Now)
+	var under, most, done atomic.Int64
+	var all sync.WaitGroup
+	for i := range 200 {
+		all.Go(func() {
+			_ = b.do(t.Context(), func() error {
+				if n := under.Add(1); n > most.Load() {
+					most.Store(n)
+				}
+				if i%50 == 0 {
+					time.Sleep(soon + 10*time.Millisecond)
+				}
+				under.Add(-1)
+				done.Add(1)
+				return nil
+			})
+		})
 	}
-	is("when two were soon done", narrowest+1)
-	for range 200 {
-		b.took(time.Millisecond)
+	all.Wait()
+	if done.Load() != 200 || most.Load() > 8 {
+		t.Errorf("%d done, at most %d at once", done.Load(), most.Load())
 	}
-	is("when all are", atOnce)
+	ctx, cancel := context.WithCancel(t.Context())
+	held := make(chan struct{})
+	for range 8 {
+		all.Go(func() { _ = b.do(t.Context(), func() error { <-held; return nil }) })
+	}
+	cancel()
+	for b.slots.TryAcquire(1) { // until all slots are taken
+		b.slots.Release(1)
+	}
+	if err := b.do(ctx, func() error { t.Error("created without a slot"); return nil }); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	close(held)
+	all.Wait()
+}
+
+// TestBreadthOfFew: an operator of one thread has slots, too.
+func TestBreadthOfFew(t *testing.T) {
+	b := newBreadth(1, time.Now)
+	if err := b.do(t.Context(), func() error { return nil }); err != nil || b.width != 1 {
+		t.Error(err, b.width)
+	}
 }

@@ -115,7 +115,7 @@ func New(o Options) (*Controller, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Controller{options: o, log: o.Log, metrics: m, api: writer, emitter: emit, elected: make(chan struct{}), breadth: newBreadth(o.Now),
+	c := &Controller{options: o, log: o.Log, metrics: m, api: writer, emitter: emit, elected: make(chan struct{}), breadth: newBreadth(atOnce*max(o.Workers, 1), o.Now),
 		pace: pace{lease: 15 * time.Second, renew: 10 * time.Second, retry: 2 * time.Second}, grace: 15 * time.Second}
 	if c.children, err = newChildren(config, o, c.wake); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 	"stoic/schema"
 )
 
-// atOnce is how many requests of one pass are under way at the same time, at most; of creations, see breadth.
+// atOnce is how many requests of one pass are under way at the same time, at most. Of creations, see breadth, too.
 const atOnce = 16
 
 // create posts the planned objects: first one, then two, four, eight at once, and no further batch after an
@@ -26,11 +26,11 @@ func (l *kindLoop) create(ctx context.Context, head *schema.Head, objects []sche
 	var failed []error
 	for next, batch := 0, l.firstBatch(head, len(objects)); next < len(objects) && goesOn(failed); batch = min(2*batch, 4*atOnce) {
 		end := min(next+batch, len(objects))
-		failed = append(failed, inParallel(next, end, l.breadth.is(), func(i int) (err error) {
-			began := l.options.Now()
-			made[i], err = l.createOne(ctx, head, objects[i])
-			l.breadth.took(l.options.Now().Sub(began))
-			return err
+		failed = append(failed, inParallel(next, end, func(i int) error {
+			return l.breadth.do(ctx, func() (err error) {
+				made[i], err = l.createOne(ctx, head, objects[i])
+				return err
+			})
 		})...)
 		next = end
 	}
@@ -112,7 +112,7 @@ func (l *kindLoop) raise(head *schema.Head, r schema.Resource, got written) {
 // remove deletes what the plan names, each only if it still is what was seen.
 func (l *kindLoop) remove(ctx context.Context, head *schema.Head, deletions []plan.Deletion) error {
 	gone := make([]bool, len(deletions))
-	failed := inParallel(0, len(deletions), atOnce, func(i int) error {
+	failed := inParallel(0, len(deletions), func(i int) error {
 		d := deletions[i]
 		got, err := l.api.remove(ctx, d)
 		if apierrors.IsNotFound(err) {
@@ -141,11 +141,11 @@ func (l *kindLoop) remove(ctx context.Context, head *schema.Head, deletions []pl
 	return errors.Join(failed...)
 }
 
-// inParallel calls do for from..to-1, at most so many at a time, and returns the errors in order.
-func inParallel(from, to, most int, do func(int) error) []error {
+// inParallel calls do for from..to-1, at most atOnce at a time, and returns the errors in order.
+func inParallel(from, to int, do func(int) error) []error {
 	results := make([]error, max(to-from, 0))
 	var running sync.WaitGroup
-	slots := make(chan struct{}, most)
+	slots := make(chan struct{}, atOnce)
 	for i := from; i < to; i++ {
 		slots <- struct{}{}
 		running.Go(func() {

@@ -10,7 +10,7 @@ import (
 
 func TestInParallel(t *testing.T) {
 	var now, most, calls atomic.Int64
-	failed := inParallel(5, 105, atOnce, func(i int) error {
+	failed := inParallel(5, 105, func(i int) error {
 		calls.Add(1)
 		for n := now.Add(1); ; {
 			m := most.Load()
@@ -33,7 +33,7 @@ func TestInParallel(t *testing.T) {
 	if len(failed) != 2 || failed[0].Error() != "seven" || !errors.Is(failed[1], errPanicked) {
 		t.Errorf("failed: %v", failed)
 	}
-	if failed := inParallel(3, 3, atOnce, nil); len(failed) != 0 {
+	if failed := inParallel(3, 3, nil); len(failed) != 0 {
 		t.Errorf("nothing to do: %v", failed)
 	}
 }
@@ -44,7 +44,7 @@ func TestInParallelIsParallel(t *testing.T) {
 	defer cancel()
 	all := make(chan struct{})
 	var begun atomic.Int64
-	failed := inParallel(0, atOnce, atOnce, func(int) error {
+	failed := inParallel(0, atOnce, func(int) error {
 		if begun.Add(1) == atOnce {
 			close(all)
 		}

@@ -44,6 +44,7 @@ func Budgets() []Budget {
 		{Workload: "death", Measure: DeathP99, Bound: 1},
 		{Workload: "growth", Measure: Writes, Bound: 1.02, Against: OfSmallest},
 		{Workload: "growth", Measure: CPU, Bound: 1.1, Against: OfSmallest},
+		{Workload: "growth", Measure: PeakPerJob, Bound: 1.1, Against: OfSmallest},
 		{Workload: "wide", Measure: CPUPerPod, Bound: 1.1, Against: OfSmallest},
 	}
 }

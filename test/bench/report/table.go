@@ -47,7 +47,7 @@ func shown(workload string) []string {
 	case "restarts":
 		return append(usual, EndedP99)
 	}
-	return append(usual, Unseen, Throughput, CreatedP50, RunningP50, RunningP99, EndedP99)
+	return append(usual, PeakPerJob, Unseen, Throughput, CreatedP50, RunningP50, RunningP99, EndedP99)
 }
 
 // Rows of the report, and whether every budget is kept of the workloads that were tried.

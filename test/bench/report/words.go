@@ -10,6 +10,7 @@ const (
 	CPU        = "CPU per job, ms"
 	CPUPerPod  = "CPU per pod, ms"
 	Peak       = "peak RSS, MB"
+	PeakPerJob = "RSS gained per job, KB"
 	Unseen     = "jobs never seen Running"
 	Rate       = "creates per second"
 	Throughput = "jobs per second"

@@ -11,7 +11,7 @@ import (
 	"stoic/test/bench/report"
 )
 
-const megabyte = 1e6
+const kilobyte, megabyte = 1e3, 1e6
 
 // finish puts into the result what the subject has cost since begin, for so many jobs. It is done also if the workload
 // did not come to its end.
@@ -45,6 +45,7 @@ func (s *session) finish(ctx context.Context, jobs int) error {
 		r.Set(report.CPUPerPod, used/float64(r.Pods))
 	}
 	r.Set(report.Peak, float64(f.Peak)/megabyte)
+	r.Set(report.PeakPerJob, float64(f.Peak-s.before.Resident)/kilobyte/float64(max(jobs, 1)))
 	return nil
 }
 
