@@ -14,9 +14,9 @@ import (
 // would wait in its queues, before the status of jobs that run already and before the events that we wait for. Who comes
 // first is let in first, so that the pods of a job are made one after the other and not turn about with those of seven others.
 //
-//	a creation took    breadth
-//	up to soon         grows by one after as many such creations as it is broad, to most
-//	longer             shrinks by a third, not more than once in the time that such a creation takes
+//	creations take, on average    breadth
+//	up to soon                    grows by one after as many creations as it is broad, to most
+//	longer                        shrinks by a third, not more than once in the time that a creation takes
 type breadth struct {
 	slots *semaphore.Weighted // of most; those that go beyond width are withheld
 	now   func() time.Time
@@ -25,18 +25,20 @@ type breadth struct {
 	width    float64
 	most     int
 	withheld int
+	average  time.Duration // of the last ones, weighted: one that is slow by itself says little
 	shrunk   time.Time
 }
 
 const (
 	soon     = 250 * time.Millisecond
 	narrowed = 2.0 / 3
+	averaged = 8 // the weight of the last one is one in so many
 	// narrowest keeps all from being held up by some slow request.
 	narrowest = 4
 )
 
 func newBreadth(most int, now func() time.Time) *breadth {
-	b := &breadth{slots: semaphore.NewWeighted(int64(most)), now: now, most: most, width: float64(min(2*atOnce, most))}
+	b := &breadth{slots: semaphore.NewWeighted(int64(most)), now: now, most: most, width: float64(min(atOnce, most))}
 	b.withheld = most - int(b.width)
 	b.slots.TryAcquire(int64(b.withheld)) // all are free yet
 	return b
@@ -72,11 +74,12 @@ func (b *breadth) leave(took time.Duration) {
 }
 
 func (b *breadth) adjust(took time.Duration) {
-	if took <= soon {
+	b.average += (took - b.average) / averaged
+	if b.average <= soon {
 		b.width = min(b.width+1/b.width, float64(b.most))
 		return
 	}
-	if now := b.now(); now.Sub(b.shrunk) >= took { // what was under way at the last change says nothing of it
+	if now := b.now(); now.Sub(b.shrunk) >= b.average { // what was under way at the last change says nothing of it
 		b.width, b.shrunk = max(b.width*narrowed, min(narrowest, float64(b.most))), now
 	}
 }

@@ -40,20 +40,24 @@ func TestBreadth(t *testing.T) {
 		}
 	}
 	// One that leaves can take only its own slot along, so each narrowing is over when as many have left.
-	is("at first", 32)
+	is("at first", atOnce)
+	slow(2, 0)
+	is("after two that were slow", atOnce)
 	slow(1, 0)
-	slow(30, time.Millisecond)
-	is("after one that was slow and those that were under way with it", 21)
-	slow(20, time.Second)
+	slow(14, time.Millisecond)
+	is("when they are slow on average, and those that were under way have left", 11)
+	slow(20, 2*time.Second)
 	slow(30, time.Millisecond)
 	is("while all are slow", narrowest)
+	quick(11)
+	is("while the average is still slow", narrowest)
 	quick(narrowest)
-	is("when four were soon done", narrowest+1)
+	is("when it is not", narrowest+1)
 	quick(3000)
-	is("when all are", 64)
-	slow(1, time.Second)
+	is("when all are quick", 64)
+	slow(3, 2*time.Second)
 	slow(64, time.Millisecond)
-	is("after one that was slow again", 43)
+	is("when they are slow again", 43)
 }
 
 // TestBreadthHolds: never are more under way than the breadth, which changes all the time; and whoever may not wait longer

@@ -10,7 +10,7 @@ const (
 	// calmFor is how long a status that was just written stands before more replicas that run, or are done, are a reason
 	// to write it again: a thousand replicas that start are then a few writes and not a thousand, and a short job's are
 	// none, as its end says the same.
-	calmFor = 3 * time.Second
+	calmFor = 5 * time.Second
 	// settleFor is how long such news waits for more of its kind, however old the status is: replicas that were started
 	// together end together, and with the last of them comes the verdict.
 	settleFor = time.Second
