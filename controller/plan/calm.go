@@ -11,6 +11,8 @@ const (
 	// to write it again: a thousand replicas that start are then a few writes and not a thousand, and a short job's are
 	// none, as its end says the same.
 	calmFor = 5 * time.Second
+	// calmest is how long it may stand where replicas are slow to start: see calmAfter.
+	calmest = 15 * time.Second
 	// settleFor is how long such news waits for more of its kind, however old the status is: replicas that were started
 	// together end together, and with the last of them comes the verdict.
 	settleFor = time.Second
@@ -24,7 +26,7 @@ const (
 //	what is new                                  waits
 //	a condition, a time, a generation            no
 //	a replica failed, or fewer are accounted for until the last status is mournFor old
-//	more replicas are active or have succeeded   until the last status is calmFor old, and it is news since settleFor
+//	more replicas are active or have succeeded   until the last status is calmAfter old, and it is news since settleFor
 //
 // What waits at a crash is written by the first pass of the next process: it knows of no last status.
 func (d *draft) calm() time.Duration {
@@ -42,9 +44,19 @@ func (d *draft) calm() time.Duration {
 	case !same(&d.Head.Status, &counts, d.KeepsGeneration) || !sameRoles(was, is):
 		return 0
 	case onlyMore(was, is):
-		return max(calmFor-since, settleFor-pending, 0)
+		return max(calmAfter(&d.Head.Status)-since, settleFor-pending, 0)
 	}
 	return max(mournFor-since, 0)
+}
+
+// calmAfter is calmFor or, where the first replica of a job took longer to run, as long as that: the others come as slowly,
+// as images are pulled, nodes are added or the cluster is behind with its work. Of a job that was restarted nobody knows.
+func calmAfter(s *schema.Status) time.Duration {
+	running := s.Condition(schema.Running)
+	if running == nil || s.StartTime == nil || s.Condition(schema.Restarting) != nil {
+		return calmFor
+	}
+	return min(max(running.LastTransitionTime.Sub(s.StartTime.Time), calmFor), calmest)
 }
 
 // sameRoles says that two statuses differ in numbers at most.

@@ -1,8 +1,11 @@
 package plan
 
 import (
+	"math"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stoic/schema"
 )
@@ -103,5 +106,37 @@ func TestCalm(t *testing.T) {
 	waits("a death, just after a write", at(0, unknown), mournFor)
 	if p := at(mournFor, unknown); p.Status == nil || p.Status.ReplicaStatuses["Worker"].Active != 0 {
 		t.Errorf("a death: status %+v", p.Status)
+	}
+}
+
+// TestCalmAfter: where the first replica was slow to run, news of the others waits for as long, but not for ever.
+func TestCalmAfter(t *testing.T) {
+	start := metav1.NewTime(time.Unix(1790000000, 0))
+	ran := func(after time.Duration, more ...schema.ConditionType) *schema.Status {
+		s := &schema.Status{StartTime: &start, Conditions: []schema.Condition{{Type: schema.Running, Status: "True", LastTransitionTime: metav1.NewTime(start.Add(after))}}}
+		for _, m := range more {
+			s.Conditions = append(s.Conditions, schema.Condition{Type: m, Status: "False"})
+		}
+		return s
+	}
+	unstarted := ran(time.Minute)
+	unstarted.StartTime = nil
+	for name, c := range map[string]struct {
+		status *schema.Status
+		want   time.Duration
+	}{
+		"nothing known":              {&schema.Status{}, calmFor},
+		"no start":                   {unstarted, calmFor},
+		"at once":                    {ran(0), calmFor},
+		"soon":                       {ran(time.Second), calmFor},
+		"slowly":                     {ran(9 * time.Second), 9 * time.Second},
+		"after an hour in a queue":   {ran(time.Hour), calmest},
+		"before it started":          {ran(-time.Hour), calmFor},
+		"later, as it was restarted": {ran(time.Hour, schema.Restarting), calmFor},
+		"in another age":             {ran(math.MaxInt64), calmest},
+	} {
+		if got := calmAfter(c.status); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
 	}
 }
