@@ -1,6 +1,6 @@
 // Command bench answers one question: what does an operator cost, and how soon is it done?
 //
-//	make bench                                everything, an estimated 40 minutes on two free cores
+//	make bench                                everything, 70 minutes on two cores
 //	make bench BENCH=jobs,latency SCALE=0.1   some of it, smaller
 //	make bench OPERATOR='cmd {kubeconfig} …'  another operator beside Stoic
 //	go run ./test/bench -h                    all flags, all workloads
