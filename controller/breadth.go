@@ -59,18 +59,10 @@ func (b *breadth) leave(took time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.adjust(took)
-	free := 1
-	for target := b.most - int(math.Round(b.width)); b.withheld != target; {
-		if b.withheld < target && free == 0 {
-			break // the next ones that leave give back nothing
-		}
-		step := 1
-		if b.withheld > target {
-			step = -1
-		}
-		b.withheld, free = b.withheld+step, free-step
-	}
-	b.slots.Release(int64(free))
+	// One that leaves can take no more than its own slot along; the next ones take the rest.
+	more := min(b.most-int(math.Round(b.width))-b.withheld, 1)
+	b.withheld += more
+	b.slots.Release(int64(1 - more))
 }
 
 func (b *breadth) adjust(took time.Duration) {

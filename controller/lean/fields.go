@@ -122,30 +122,38 @@ func phase(text []byte) corev1.PodPhase {
 	return corev1.PodPhase(text)
 }
 
-// container reads a ContainerStatus, of which a ContainerState has the third field if it has ended.
 func container(known []Container, message []byte) ([]Container, error) {
 	var c Container
-	err := eachField(message, func(f field) error {
-		switch f.number {
-		case 1:
-			c.Name = f.text()
-		case 2:
-			return eachField(f.bytes, func(f field) error {
-				if f.number != 3 {
-					return nil
-				}
-				c.State.Terminated = &Terminated{}
-				return eachField(f.bytes, func(f field) error {
-					if f.number == 1 {
-						c.State.Terminated.ExitCode = int32(f.varint)
-					}
-					return nil
-				})
-			})
-		case 5:
-			c.RestartCount = int32(f.varint)
-		}
-		return nil
-	})
+	err := eachField(message, c.read)
 	return append(known, c), err
+}
+
+// read a field of a ContainerStatus.
+func (c *Container) read(f field) error {
+	switch f.number {
+	case 1:
+		c.Name = f.text()
+	case 2:
+		return eachField(f.bytes, c.State.read)
+	case 5:
+		c.RestartCount = int32(f.varint)
+	}
+	return nil
+}
+
+// read a field of a ContainerState.
+func (s *State) read(f field) error {
+	if f.number != 3 {
+		return nil
+	}
+	s.Terminated = &Terminated{}
+	return eachField(f.bytes, s.Terminated.read)
+}
+
+// read a field of a ContainerStateTerminated.
+func (t *Terminated) read(f field) error {
+	if f.number == 1 {
+		t.ExitCode = int32(f.varint)
+	}
+	return nil
 }

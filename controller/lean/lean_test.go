@@ -102,7 +102,7 @@ func encode(t rapid.TB, o runtime.Object) []byte {
 }
 
 // TestReadsWhatIsThere: of any pod the same is read as if all of it had been decoded by the library; as protobuf by itself,
-// in a list, as an answer, and as JSON.
+// in a list, and as an answer.
 func TestReadsWhatIsThere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pod := drawnPod(t)
