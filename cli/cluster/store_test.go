@@ -45,10 +45,10 @@ func TestRestoredStoreKnowsNothingOfWhatCameLater(t *testing.T) {
 	if got := code(http.MethodPost, settings, setting("early")); got != http.StatusCreated {
 		t.Fatalf("create: status %d", got)
 	}
+	reached := revision(t, client) // before the save: the control plane writes all the time, between a save and a question, too
 	if err := c.Save(); err != nil {
 		t.Fatal(err)
 	}
-	saved := revision(t, client)
 	for range 2 { // what was saved can be restored again
 		if got := code(http.MethodPost, settings, setting("late")); got != http.StatusCreated {
 			t.Fatalf("create after the save: status %d", got)
@@ -74,8 +74,8 @@ func TestRestoredStoreKnowsNothingOfWhatCameLater(t *testing.T) {
 		t.Fatalf("create a pod: status %d", got)
 	}
 	client.awaitPhase(t, "after", "Running")
-	if now := revision(t, client); now < saved {
-		t.Errorf("the store is at %d, was saved at %d", now, saved)
+	if now := revision(t, client); now < reached {
+		t.Errorf("the store is at %d, was saved at %d or later", now, reached)
 	}
 	if err := c.Stop(); err != nil {
 		t.Error(err)
