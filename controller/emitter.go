@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 
+	"stoic/controller/lean"
 	"stoic/controller/plan"
 	"stoic/schema"
 )
@@ -31,7 +32,7 @@ import (
 //
 // docs/decisions/0005 has the sums.
 type emitter struct {
-	client   kubernetes.Interface
+	client   rest.Interface
 	identity string
 	log      *zap.Logger
 	metrics  *metrics
@@ -66,7 +67,7 @@ func newEmitter(config *rest.Config, o Options, m *metrics) (*emitter, error) {
 		return nil, fmt.Errorf("make the client for events: %w", err)
 	}
 	return &emitter{
-		client: client, identity: o.Identity[:min(len(o.Identity), identityRoom)], log: o.Log, metrics: m, now: o.Now,
+		client: client.CoreV1().RESTClient(), identity: o.Identity[:min(len(o.Identity), identityRoom)], log: o.Log, metrics: m, now: o.Now,
 		queue:    newQueue("events", m.queues, asIs),
 		failures: workqueue.NewTypedItemExponentialFailureRateLimiter[string](200*time.Millisecond, time.Minute),
 		backlog:  newBacklog(o.Now()),
@@ -166,7 +167,8 @@ func (e *emitter) post(ctx context.Context, u *untold, tries int) (result string
 	if age := e.now().Sub(u.Since); age > sendFor {
 		return "late", fmt.Errorf("it tells of what happened %s ago", age.Round(time.Second))
 	}
-	_, err = e.client.CoreV1().Events(u.about.namespace).Create(ctx, e.object(u), metav1.CreateOptions{})
+	// Nothing is read of the answer but whether it worked, so as little as possible is asked for.
+	err = e.client.Post().Namespace(u.about.namespace).Resource("events").SetHeader("Accept", lean.Accept).Body(e.object(u)).Do(ctx).Error()
 	switch {
 	case err == nil:
 		return "sent", nil
