@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -79,7 +80,7 @@ func parse(args []string, out io.Writer) (options, error) {
 		fmt.Fprintf(out, "\nWorkloads:\n")
 		describe(out)
 	}
-	f.StringVar(&o.workloads, "workloads", "", "comma-separated `workloads` (default: all)")
+	f.StringVar(&o.workloads, "workloads", "", "comma-separated `workloads`, such as jobs or jobs:200 for one of its sizes (default: all)")
 	f.Float64Var(&o.scale, "scale", 1, "share of the usual sizes, such as 0.1")
 	f.StringVar(&o.operator, "operator", "", "command line of another `operator`, measured beside Stoic; {kubeconfig}, {metrics} and {probes} are replaced, {namespace} by nothing")
 	f.StringVar(&o.dir, "o", "", "folder for bench.json, plots and logs (default: a new temporary one)")
@@ -113,24 +114,36 @@ func (o options) check(rest []string) error {
 	return err
 }
 
-// chosen are the workloads of the command line, in our order.
+// chosen are the workloads of the command line, in our order; "jobs:200" is jobs at that of its sizes alone.
 func (o options) chosen() ([]workload.Workload, error) {
 	all := workload.All()
 	if o.workloads == "" {
 		return all, nil
 	}
-	var names, picked []string
-	for _, w := range all {
-		names = append(names, w.Name)
-	}
-	for _, name := range strings.Split(o.workloads, ",") {
-		name = strings.TrimSpace(name)
-		if !slices.Contains(names, name) {
-			return nil, fmt.Errorf("-workloads: found %q, must be some of %s", name, strings.Join(names, ","))
+	sizes := make([][]int, len(all))
+	for _, word := range strings.Split(o.workloads, ",") {
+		name, size, sized := strings.Cut(strings.TrimSpace(word), ":")
+		i := slices.IndexFunc(all, func(w workload.Workload) bool { return w.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("-workloads: found %q, must be some of %s", name, strings.Join(workload.Names(), ","))
 		}
-		picked = append(picked, name)
+		if !sized {
+			sizes[i] = all[i].Sizes
+			continue
+		}
+		n, err := strconv.Atoi(size)
+		if err != nil || !slices.Contains(all[i].Sizes, n) {
+			return nil, fmt.Errorf("-workloads: found size %q of %s, must be one of %v", size, name, all[i].Sizes)
+		}
+		sizes[i] = append(sizes[i], n)
 	}
-	return slices.DeleteFunc(all, func(w workload.Workload) bool { return !slices.Contains(picked, w.Name) }), nil
+	var picked []workload.Workload
+	for i, w := range all {
+		if w.Sizes = sizes[i]; len(w.Sizes) > 0 {
+			picked = append(picked, w)
+		}
+	}
+	return picked, nil
 }
 
 func describe(out io.Writer) {

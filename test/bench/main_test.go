@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,17 +31,17 @@ func TestParse(t *testing.T) {
 			t.Errorf("the help does not say %q:\n%s", want, out.String())
 		}
 	}
-	for _, wrong := range [][]string{{"-scale", "0"}, {"-scale", "NaN"}, {"more"}, {"-workloads", "jobs,nonsense"}, {"-plots", "x"}, {"-page", "x"}} {
+	for _, wrong := range [][]string{{"-scale", "0"}, {"-scale", "NaN"}, {"more"}, {"-workloads", "jobs,nonsense"}, {"-workloads", "jobs:201"}, {"-workloads", "jobs:x"}, {"-plots", "x"}, {"-page", "x"}} {
 		out.Reset()
 		if _, err := parse(wrong, &out); err == nil || out.Len() == 0 {
 			t.Errorf("%v is taken, or nothing is said: %v", wrong, err)
 		}
 	}
-	o, err := parse([]string{"-workloads", "death, jobs"}, &out)
+	o, err := parse([]string{"-workloads", "death, jobs:1000"}, &out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if chosen, err := o.chosen(); err != nil || len(chosen) != 2 || chosen[0].Name != "jobs" {
+	if chosen, err := o.chosen(); err != nil || len(chosen) != 2 || chosen[0].Name != "jobs" || !slices.Equal(chosen[0].Sizes, []int{1000}) || len(chosen[1].Sizes) != 1 {
 		t.Errorf("chosen: %v, %v", chosen, err)
 	}
 }

@@ -35,6 +35,14 @@ func All() []Workload {
 	}
 }
 
+// Names of all workloads.
+func Names() (names []string) {
+	for _, w := range All() {
+		names = append(names, w.Name)
+	}
+	return names
+}
+
 func one(size int) int { return size }
 func none(int) int     { return 0 }
 
