@@ -16,12 +16,15 @@ import (
 //
 //	creations take, on average    breadth
 //	up to soon                    grows by one after as many creations as it is broad, to most
-//	longer                        shrinks by a third, not more than once in the time that a creation takes
+//	longer                        shrinks by a third, not more than once in the time that a creation takes, to narrowest;
+//	                              while one pass creates alone, to atOnce, which is what it may have by itself: the only
+//	                              status that it could delay is its own
 type breadth struct {
 	slots *semaphore.Weighted // of most; those that go beyond width are withheld
 	now   func() time.Time
 
 	mu       sync.Mutex
+	passes   int // that create
 	width    float64
 	most     int
 	withheld int
@@ -44,18 +47,30 @@ func newBreadth(most int, now func() time.Time) *breadth {
 	return b
 }
 
+// enter says that one more pass creates, until it calls leave.
+func (b *breadth) enter() (leave func()) {
+	b.count(1)
+	return func() { b.count(-1) }
+}
+
+func (b *breadth) count(more int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.passes += more
+}
+
 // do calls create when it is its turn, or gives up when ctx ends.
 func (b *breadth) do(ctx context.Context, create func() error) error {
 	if err := b.slots.Acquire(ctx, 1); err != nil {
 		return fmt.Errorf("wait for the turn to create: %w", err)
 	}
 	began := b.now()
-	defer func() { b.leave(b.now().Sub(began)) }()
+	defer func() { b.done(b.now().Sub(began)) }()
 	return create()
 }
 
-// leave gives a slot back after a creation that took so long, and as many more, or fewer, as the new width is another.
-func (b *breadth) leave(took time.Duration) {
+// done gives a slot back after a creation that took so long, and as many more, or fewer, as the new width is another.
+func (b *breadth) done(took time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.adjust(took)
@@ -66,12 +81,15 @@ func (b *breadth) leave(took time.Duration) {
 }
 
 func (b *breadth) adjust(took time.Duration) {
+	least := float64(min(narrowest, b.most))
+	if b.passes <= 1 {
+		least = float64(min(atOnce, b.most))
+	}
 	b.average += (took - b.average) / averaged
 	if b.average <= soon {
-		b.width = min(b.width+1/b.width, float64(b.most))
-		return
+		b.width += 1 / b.width
+	} else if now := b.now(); now.Sub(b.shrunk) >= b.average { // what was under way at the last change says nothing of it
+		b.width, b.shrunk = b.width*narrowed, now
 	}
-	if now := b.now(); now.Sub(b.shrunk) >= b.average { // what was under way at the last change says nothing of it
-		b.width, b.shrunk = max(b.width*narrowed, min(narrowest, float64(b.most))), now
-	}
+	b.width = min(max(b.width, least), float64(b.most))
 }

@@ -39,6 +39,8 @@ func TestBreadth(t *testing.T) {
 			t.Errorf("%s: %d, want %d", when, free, want)
 		}
 	}
+	defer b.enter()()
+	leave := b.enter()
 	// One that leaves can take only its own slot along, so each narrowing is over when as many have left.
 	is("at first", atOnce)
 	slow(2, 0)
@@ -58,6 +60,14 @@ func TestBreadth(t *testing.T) {
 	slow(3, 2*time.Second)
 	slow(64, time.Millisecond)
 	is("when they are slow again", 43)
+	slow(30, 2*time.Second)
+	slow(64, time.Millisecond)
+	is("when they stay slow", narrowest)
+	leave()
+	slow(1, 2*time.Second)
+	is("slow, but of one pass alone", atOnce)
+	slow(10, 2*time.Second)
+	is("still of one pass alone", atOnce)
 }
 
 // TestBreadthHolds: never are more under way than the breadth, which changes all the time; and whoever may not wait longer

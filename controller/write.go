@@ -22,6 +22,9 @@ const atOnce = 16
 // concerns one object alone: the others are created all the same, unless there are many such. A small job to which nothing
 // went wrong so far gets all its objects in one round trip.
 func (l *kindLoop) create(ctx context.Context, head *schema.Head, objects []schema.Object) error {
+	if len(objects) > 0 {
+		defer l.breadth.enter()()
+	}
 	made := make([]bool, len(objects))
 	var failed []error
 	for next, batch := 0, l.firstBatch(head, len(objects)); next < len(objects) && goesOn(failed); batch = min(2*batch, 4*atOnce) {
