@@ -19,7 +19,7 @@ var magic = []byte("k8s\x00")
 // metadata, of what is neither protobuf nor JSON an error.
 func Answer(body []byte) (*metav1.ObjectMeta, error) {
 	if bytes.HasPrefix(body, magic) {
-		return answerProtobuf(body[len(magic):])
+		return answerProtobuf(body)
 	}
 	var answer struct {
 		Kind     string            `json:"kind"`
@@ -34,12 +34,25 @@ func Answer(body []byte) (*metav1.ObjectMeta, error) {
 	return &answer.Metadata, nil
 }
 
-// answerProtobuf reads a runtime.Unknown, in which the object is wrapped.
 func answerProtobuf(body []byte) (*metav1.ObjectMeta, error) {
-	var kind string
+	kind, raw, err := unwrap(body)
+	if err != nil {
+		return nil, fmt.Errorf("read an answer in protobuf: %w", err)
+	}
 	var o Object
-	var raw []byte
-	err := eachField(body, func(f field) error {
+	if kind == statusKind {
+		return &o.ObjectMeta, nil
+	}
+	return &o.ObjectMeta, o.Unmarshal(raw)
+}
+
+// unwrap takes a runtime.Unknown apart, in which API servers wrap objects. raw lies in body.
+func unwrap(body []byte) (kind string, raw []byte, err error) {
+	body, found := bytes.CutPrefix(body, magic)
+	if !found {
+		return "", nil, errBroken
+	}
+	err = eachField(body, func(f field) error {
 		switch f.number {
 		case 1:
 			return eachField(f.bytes, func(f field) error {
@@ -53,13 +66,7 @@ func answerProtobuf(body []byte) (*metav1.ObjectMeta, error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read an answer in protobuf: %w", err)
-	}
-	if kind == statusKind {
-		return &o.ObjectMeta, nil
-	}
-	return &o.ObjectMeta, o.Unmarshal(raw)
+	return kind, raw, err
 }
 
 const statusKind = "Status"

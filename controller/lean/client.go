@@ -23,16 +23,10 @@ type Client struct {
 
 // NewClients makes those of pods and of services, in all namespaces. It prefers protobuf unless the config says otherwise.
 func NewClients(config *rest.Config) (pods, services *Client, err error) {
-	scheme := runtime.NewScheme()
-	version := corev1.SchemeGroupVersion
-	for _, kind := range []string{"Pod", "Service"} {
-		scheme.AddKnownTypeWithName(version.WithKind(kind), &Object{})
-		scheme.AddKnownTypeWithName(version.WithKind(kind+"List"), &List{})
-	}
-	metav1.AddToGroupVersion(scheme, version)
+	scheme, version := newScheme(), corev1.SchemeGroupVersion
 	c := rest.CopyConfig(config)
 	c.GroupVersion, c.APIPath = &version, "/api"
-	c.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	c.NegotiatedSerializer = newUncopied(serializer.NewCodecFactory(scheme).WithoutConversion())
 	if c.ContentType == "" {
 		c.ContentType = runtime.ContentTypeProtobuf
 		c.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
@@ -45,6 +39,18 @@ func NewClients(config *rest.Config) (pods, services *Client, err error) {
 	inPods, inServices := all, all
 	inPods.resource, inServices.resource = "pods", "services"
 	return &inPods, &inServices, nil
+}
+
+// newScheme takes pods and services for Objects.
+func newScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	version := corev1.SchemeGroupVersion
+	for _, kind := range []string{"Pod", "Service"} {
+		scheme.AddKnownTypeWithName(version.WithKind(kind), &Object{})
+		scheme.AddKnownTypeWithName(version.WithKind(kind+"List"), &List{})
+	}
+	metav1.AddToGroupVersion(scheme, version)
+	return scheme
 }
 
 // In is the same for one namespace; "" is all.
