@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
+	"stoic/controller/lean"
 	"stoic/controller/plan"
 	"stoic/convert"
 	"stoic/schema"
@@ -99,9 +100,9 @@ func New(o Options) (*Controller, error) {
 	}
 	m := newMetrics(o.Registry)
 	config := instrument(o.Config, m)
-	untyped, err := dynamic.NewForConfig(config)
+	untyped, err := lean.NewUntyped(config)
 	if err != nil {
-		return nil, fmt.Errorf("make the untyped client: %w", err)
+		return nil, err
 	}
 	asked, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {

@@ -26,7 +26,7 @@ func NewClients(config *rest.Config) (pods, services *Client, err error) {
 	scheme, version := newScheme(), corev1.SchemeGroupVersion
 	c := rest.CopyConfig(config)
 	c.GroupVersion, c.APIPath = &version, "/api"
-	c.NegotiatedSerializer = newUncopied(serializer.NewCodecFactory(scheme).WithoutConversion())
+	c.NegotiatedSerializer = uncopiedProtobuf(serializer.NewCodecFactory(scheme).WithoutConversion())
 	if c.ContentType == "" {
 		c.ContentType = runtime.ContentTypeProtobuf
 		c.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON

@@ -8,25 +8,40 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// uncopied reads protobuf where it lies. The library copies what a watch brings twice before it reads any of it: once out of
+// uncopied reads what a watch brings where it lies. The library copies it twice before it reads any of it: once out of
 // the event, once out of the envelope. That was a sixth of all bytes that the operator allocated.
 //
-//	watch   WatchEvent{type, object: "k8s\0" Unknown{kind, raw: Pod}}
-//	list                             "k8s\0" Unknown{kind, raw: PodList}
+//	protobuf   watch   WatchEvent{type, object: "k8s\0" Unknown{kind, raw: Pod}}
+//	           list                             "k8s\0" Unknown{kind, raw: PodList}
+//	JSON       watch   {"type": ..., "object": {...}}
 //
-// Everything else than these is left to the library: JSON, a Status, what is broken.
+// Everything else than these is left to the library: a Status, what is broken, what is written otherwise.
 type uncopied struct {
 	runtime.NegotiatedSerializer
 	media []runtime.SerializerInfo
 }
 
-func newUncopied(library runtime.NegotiatedSerializer) uncopied {
+// uncopiedProtobuf is for pods and services.
+func uncopiedProtobuf(library runtime.NegotiatedSerializer) uncopied {
+	return readingOtherwise(library, runtime.ContentTypeProtobuf, func(objects, events *runtime.Serializer) {
+		*objects, *events = objectReader{*objects}, eventReader{*events}
+	})
+}
+
+// uncopiedJSON is for untyped objects.
+func uncopiedJSON(library runtime.NegotiatedSerializer) uncopied {
+	return readingOtherwise(library, runtime.ContentTypeJSON, func(objects, events *runtime.Serializer) {
+		*objects, *events = untypedObjects{*objects}, untypedEvents{*events}
+	})
+}
+
+func readingOtherwise(library runtime.NegotiatedSerializer, mediaType string, replace func(objects, events *runtime.Serializer)) uncopied {
 	media := slices.Clone(library.SupportedMediaTypes())
 	for i, m := range media {
-		if m.MediaType == runtime.ContentTypeProtobuf && m.StreamSerializer != nil {
+		if m.MediaType == mediaType && m.StreamSerializer != nil {
 			stream := *m.StreamSerializer
-			stream.Serializer = eventReader{stream.Serializer}
-			media[i].Serializer, media[i].StreamSerializer = objectReader{m.Serializer}, &stream
+			replace(&media[i].Serializer, &stream.Serializer)
+			media[i].StreamSerializer = &stream
 		}
 	}
 	return uncopied{library, media}

@@ -28,7 +28,7 @@ func allowed() map[string][]string {
 		"stoic/cli/cluster":           {},
 		"stoic/cli/cluster/prepare":   {"stoic/cli/cluster"},
 		"stoic/controller":            {"stoic/controller/lean", "stoic/controller/plan", "stoic/convert", "stoic/schema", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/..."},
-		"stoic/controller/lean":       {"stoic/schema", "k8s.io/api/core/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/rest"},
+		"stoic/controller/lean":       {"stoic/schema", "k8s.io/api/core/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/dynamic", "k8s.io/client-go/rest"},
 		"stoic/controller/plan":       {"stoic/schema", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/types"},
 		"stoic/convert":               append([]string{"stoic/schema", "k8s.io/api/..."}, untyped...),
 		"stoic/schema":                {"k8s.io/api/autoscaling/v2", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/types"},

@@ -1,0 +1,116 @@
+package lean
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+)
+
+// NewUntyped makes an untyped client whose watches go through the JSON of an object three times, where the library's go
+// through it eleven times before it is an object: once for each of the wrappers, to see what kind it is, whether it is JSON,
+// and where it ends. What they make of it is the same.
+func NewUntyped(config *rest.Config) (dynamic.Interface, error) {
+	c := dynamic.ConfigFor(config)
+	c.NegotiatedSerializer = uncopiedJSON(c.NegotiatedSerializer)
+	client, err := rest.UnversionedRESTClientFor(c)
+	if err != nil {
+		return nil, fmt.Errorf("make the untyped client: %w", err)
+	}
+	return dynamic.New(client), nil
+}
+
+// untypedEvents reads the events of a watch in JSON.
+type untypedEvents struct{ runtime.Serializer }
+
+// Decode makes of an event one whose object still lies in data, as eventReader does.
+func (r untypedEvents) Decode(data []byte, defaults *runtimeschema.GroupVersionKind, into runtime.Object) (runtime.Object, *runtimeschema.GroupVersionKind, error) {
+	if event, ok := into.(*metav1.WatchEvent); ok {
+		if kind, object := cutEvent(data); object != nil {
+			event.Type, event.Object = string(kind), runtime.RawExtension{Raw: object}
+			return event, nil, nil
+		}
+	}
+	return r.Serializer.Decode(data, defaults, into)
+}
+
+// cutEvent takes an event apart that is written as API servers write it: {"type":"ADDED","object":{...}}. Of any other it
+// answers nothing. data is JSON.
+func cutEvent(data []byte) (watch.EventType, []byte) {
+	rest, ok := bytes.CutPrefix(data, []byte(`{"type":"`))
+	if !ok {
+		return "", nil
+	}
+	for _, kind := range [...]watch.EventType{watch.Modified, watch.Added, watch.Deleted, watch.Bookmark} {
+		after, ok := bytes.CutPrefix(rest, []byte(kind+`","object":`))
+		if !ok {
+			continue
+		}
+		end := objectEnd(after)
+		if string(bytes.TrimSpace(after[end:])) == "}" {
+			return kind, after[:end]
+		}
+	}
+	return "", nil
+}
+
+// objectEnd is where the object ends with which JSON begins; 0 if it begins with none.
+func objectEnd(data []byte) int {
+	depth, quoted := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{':
+			depth++
+		case c == '}':
+			depth--
+		}
+		if depth == 0 {
+			if i == 0 {
+				return 0
+			}
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// untypedObjects reads single objects in JSON.
+type untypedObjects struct{ runtime.Serializer }
+
+// Decode reads an object of a named group, into the given one if there is one. Lists, built-in kinds, a Status, and what
+// is not an object at all are left to the library.
+func (r untypedObjects) Decode(data []byte, defaults *runtimeschema.GroupVersionKind, into runtime.Object) (runtime.Object, *runtimeschema.GroupVersionKind, error) {
+	u, given := into.(*unstructured.Unstructured)
+	if into != nil && !given {
+		return r.Serializer.Decode(data, defaults, into)
+	}
+	content := map[string]any{}
+	if err := json.Unmarshal(data, &content); err != nil || content["items"] != nil {
+		return r.Serializer.Decode(data, defaults, into)
+	}
+	kind, _ := content["kind"].(string)
+	version, _ := content["apiVersion"].(string)
+	gv, err := runtimeschema.ParseGroupVersion(version)
+	if err != nil || kind == "" || !strings.Contains(version, "/") || gv.Version == "" {
+		return r.Serializer.Decode(data, defaults, into)
+	}
+	if !given || u == nil {
+		u = &unstructured.Unstructured{}
+	}
+	u.Object = content
+	gvk := gv.WithKind(kind)
+	return u, &gvk, nil
+}
