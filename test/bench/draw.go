@@ -28,5 +28,5 @@ func draw(o options, out io.Writer) error {
 	if o.page == "" {
 		return nil
 	}
-	return r.WritePage(o.page)
+	return r.WritePage(o.page, o.plots, o.dir)
 }

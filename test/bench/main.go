@@ -26,6 +26,7 @@ type options struct {
 	operator  string
 	dir       string
 	root      string
+	add       string
 	plots     string
 	page      string
 	list      bool
@@ -85,6 +86,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	f.StringVar(&o.operator, "operator", "", "command line of another `operator`, measured beside Stoic; {kubeconfig}, {metrics} and {probes} are replaced, {namespace} by nothing")
 	f.StringVar(&o.dir, "o", "", "folder for bench.json, plots and logs (default: a new temporary one)")
 	f.StringVar(&o.root, "root", ".", "the checkout")
+	f.StringVar(&o.add, "add", "", "`file` of an earlier run: what it measured and this run does not is kept beside the new results, and marked")
 	f.StringVar(&o.plots, "plots", "", "measure nothing: draw the plots of this `file` into -o")
 	f.StringVar(&o.page, "page", "", "with -plots: write the tables into this `file`, between its markers")
 	f.BoolVar(&o.list, "list", false, "list the workloads")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,6 +44,22 @@ func TestParse(t *testing.T) {
 	}
 	if chosen, err := o.chosen(); err != nil || len(chosen) != 2 || chosen[0].Name != "jobs" || !slices.Equal(chosen[0].Sizes, []int{1000}) || len(chosen[1].Sizes) != 1 {
 		t.Errorf("chosen: %v, %v", chosen, err)
+	}
+}
+
+func TestKeep(t *testing.T) {
+	r := &report.Report{Results: []report.Result{{Workload: "jobs", Size: 1000, Subject: report.Stoic}, {Workload: "death", Size: 2000, Subject: report.Limit}, {Workload: "death", Size: 2000, Subject: report.Stoic}}}
+	keep(r, &report.Report{Results: []report.Result{{Workload: "growth", Size: 200}, {Workload: "jobs", Size: 200}, {Workload: "jobs", Size: 1000, Subject: report.Limit}}})
+	var got []string
+	for _, f := range r.Results {
+		got = append(got, fmt.Sprint(f.Workload, f.Size, f.Subject, f.Measured != ""))
+	}
+	if want := []string{"jobs200true", "jobs1000stoicfalse", "death2000limitfalse", "death2000stoicfalse", "growth200true"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	var out strings.Builder
+	if _, err := run(t.Context(), options{add: "none.json", dir: t.TempDir(), workloads: "jobs"}, &out); err == nil {
+		t.Error("it measures although what is to be kept cannot be read")
 	}
 }
 

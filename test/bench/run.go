@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,10 +42,17 @@ func run(ctx context.Context, o options, out io.Writer) (kept bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("make a folder for the results: %w", err)
 	}
+	earlier := &report.Report{}
+	if o.add != "" {
+		if earlier, err = report.Read(o.add); err != nil {
+			return false, err
+		}
+	}
 	r, err := measureAll(ctx, o, out)
 	if err != nil {
 		return false, err
 	}
+	keep(r, earlier)
 	file := filepath.Join(o.dir, "bench.json")
 	if err := r.Write(file); err != nil {
 		return false, err
@@ -106,6 +115,15 @@ func measureAll(ctx context.Context, o options, out io.Writer) (*report.Report, 
 	r.Seconds = time.Since(began).Seconds()
 	closing(r)
 	return r, nil
+}
+
+// keep what an earlier run measured and this one did not, all in the order of the workloads.
+func keep(r, earlier *report.Report) {
+	r.Keep(earlier)
+	order := workload.Names()
+	slices.SortStableFunc(r.Results, func(a, b report.Result) int {
+		return cmp.Or(cmp.Compare(slices.Index(order, a.Workload), slices.Index(order, b.Workload)), cmp.Compare(a.Size, b.Size))
+	})
 }
 
 // command that does the same again, wherever its results go.

@@ -6,11 +6,13 @@ import (
 	"strings"
 )
 
-// The markers between which a page has the tables.
-const (
-	pageBegin = "<!-- measured: made by go run ./test/bench -plots docs/performance/bench.json -o docs/performance -page docs/performance.md -->\n"
-	pageEnd   = "<!-- end of measured -->"
-)
+// A page has the tables of a report between two markers. The first says how they are made: of which file, with the plots in
+// which folder.
+func pageBegin(file, plots, page string) string {
+	return fmt.Sprintf("<!-- measured: made by go run ./test/bench -plots %s -o %s -page %s -->\n", file, plots, page)
+}
+
+const pageEnd = "<!-- end of measured -->"
 
 // Markdown says what was measured where, in a table for each workload.
 func (r *Report) Markdown() string {
@@ -39,34 +41,39 @@ func (r *Report) Markdown() string {
 	return text.String()
 }
 
-// took says how long a workload took, start and end of the control planes included.
+// took says how long a workload took, start and end of the control planes included, and of which run it is if of another.
 func (r *Report) took(workload string, size int) string {
 	var parts []string
+	measured := ""
 	for i := range r.Results {
 		if f := &r.Results[i]; f.Workload == workload && f.Size == size {
 			parts = append(parts, fmt.Sprintf("%s %.0f s", f.Subject, f.Seconds))
+			measured = f.Measured
 		}
 	}
-	return "Took: " + strings.Join(parts, ", ") + "."
+	if measured != "" {
+		measured = " Measured " + measured + "."
+	}
+	return "Took: " + strings.Join(parts, ", ") + "." + measured
 }
 
-// OnPage puts the tables between the markers of a page.
-func (r *Report) OnPage(page string) (string, error) {
-	before, rest, found := strings.Cut(page, pageBegin)
+// OnPage puts the tables behind the marker that begin is, up to the next end.
+func (r *Report) OnPage(page, begin string) (string, error) {
+	before, rest, found := strings.Cut(page, begin)
 	_, after, closed := strings.Cut(rest, pageEnd)
 	if !found || !closed {
-		return "", fmt.Errorf("the page has no place for the tables: %s... %s", pageBegin, pageEnd)
+		return "", fmt.Errorf("the page has no place for the tables: %s... %s", begin, pageEnd)
 	}
-	return before + pageBegin + r.Markdown() + pageEnd + after, nil
+	return before + begin + r.Markdown() + pageEnd + after, nil
 }
 
-// WritePage does so in a file.
-func (r *Report) WritePage(file string) error {
+// WritePage does so in a file, where its marker names the report's file and the folder of the plots as they are given here.
+func (r *Report) WritePage(file, report, plots string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return fmt.Errorf("read the page: %w", err)
 	}
-	page, err := r.OnPage(string(text))
+	page, err := r.OnPage(string(text), pageBegin(report, plots, file))
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"stoic/test/bench/measure"
@@ -69,6 +70,8 @@ type Result struct {
 	Seconds   float64                      `json:"seconds"`
 	// Neighbours is how many cores others used meanwhile, on average.
 	Neighbours float64 `json:"neighbours"`
+	// Measured says when and with which build, if that was another run than the report's.
+	Measured string `json:"measured,omitempty"`
 	// Failed says why the workload did not come to its end; the values are those until then.
 	Failed string `json:"failed,omitempty"`
 }
@@ -110,6 +113,20 @@ func (r *Report) Find(workload string, size int, subject string) *Result {
 		}
 	}
 	return nil
+}
+
+// Keep takes over the sizes of workloads that an earlier run measured and this one did not, and says of which run they are.
+func (r *Report) Keep(earlier *Report) {
+	now := slices.Clone(r.Results)
+	for _, old := range earlier.Results {
+		if slices.ContainsFunc(now, func(f Result) bool { return f.Workload == old.Workload && f.Size == old.Size }) {
+			continue
+		}
+		if old.Measured == "" {
+			old.Measured = fmt.Sprintf("on %s with Stoic %s", earlier.Date.Format("2006-01-02"), earlier.Versions.Stoic)
+		}
+		r.Results = append(r.Results, old)
+	}
 }
 
 // Write the report to a file.

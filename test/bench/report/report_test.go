@@ -109,16 +109,25 @@ func TestTables(t *testing.T) {
 	if !strings.Contains(out.String(), "FAILED death 2000, stoic: the end | is far\n") || strings.Contains(out.String(), "other") {
 		t.Error(out.String())
 	}
-	page, err := r.OnPage("a\n" + pageBegin + "old" + pageEnd + "\nb\n")
+	r.Keep(&Report{Date: time.Unix(86400, 0).UTC(), Versions: Versions{Stoic: "old"}, Results: []Result{
+		{Workload: "jobs", Subject: Stoic, Size: 1000, Values: map[string]float64{Writes: 99}},
+		{Workload: "jobs", Subject: Limit, Size: 1000, Values: map[string]float64{Writes: 99}},
+		{Workload: "growth", Subject: Stoic, Size: 200, Values: map[string]float64{Writes: 5}},
+		{Workload: "stored", Subject: Stoic, Size: 10000, Measured: "before", Values: map[string]float64{Memory: 5}}}})
+	begin := pageBegin("f/bench.json", "f", "page.md")
+	page, err := r.OnPage("a\n"+begin+"old"+pageEnd+"\nb\n", begin)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"a\n<!--", "\nb\n", "### jobs 1000\n", "| 13 |", "was busy"} {
+	for _, want := range []string{"a\n<!--", "\nb\n", "### jobs 1000\n", "| 13 |", "was busy", "### growth 200\n\nTook: stoic 0 s. Measured on 1970-01-02 with Stoic old.\n", " Measured before.\n"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q:\n%s", want, page)
 		}
 	}
-	if _, err := r.OnPage("no markers"); err == nil {
+	if strings.Contains(page, "99") {
+		t.Errorf("what was measured now is mixed with what was before:\n%s", page)
+	}
+	if _, err := r.OnPage("no markers", begin); err == nil {
 		t.Error("a page without markers is taken")
 	}
 	r.Results = append(r.Results, Result{Workload: "jobs", Subject: Other, Size: 200, Values: map[string]float64{Writes: 16.6}})
@@ -140,32 +149,37 @@ func TestCharts(t *testing.T) {
 
 // TestPerformancePage: tables and plots of the page are those of the JSON beside it.
 func TestPerformancePage(t *testing.T) {
-	docs := filepath.Join("..", "..", "..", "docs")
-	r, err := Read(filepath.Join(docs, "performance", "bench.json"))
+	root := filepath.Join("..", "..", "..")
+	const name = "docs/performance.md"
+	text, err := os.ReadFile(filepath.Join(root, name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(docs, "performance.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := r.OnPage(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(text)); diff != "" {
-		t.Errorf("the page is not as the JSON is (-want +got); the command stands in the page:\n%s", diff)
-	}
-	for _, f := range r.Charts() {
-		got, err := os.ReadFile(filepath.Join(docs, "performance", f.Name))
+	page := string(text)
+	for _, plots := range []string{"docs/performance", "docs/performance/beside-v1.9.4"} {
+		file := plots + "/bench.json"
+		r, err := Read(filepath.Join(root, file))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(string(f.Chart.SVG()), string(got)); diff != "" {
-			t.Errorf("%s is not as the JSON is (-want +got):\n%s", f.Name, diff)
+		want, err := r.OnPage(page, pageBegin(file, plots, name))
+		if err != nil {
+			t.Fatal(err)
 		}
-		if !strings.Contains(string(text), "performance/"+f.Name) {
-			t.Errorf("the page does not show %s", f.Name)
+		if diff := cmp.Diff(want, page); diff != "" {
+			t.Errorf("the page is not as the JSON is (-want +got); the command stands in the page:\n%s", diff)
+		}
+		for _, f := range r.Charts() {
+			got, err := os.ReadFile(filepath.Join(root, plots, f.Name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(f.Chart.SVG()), string(got)); diff != "" {
+				t.Errorf("%s is not as the JSON is (-want +got):\n%s", f.Name, diff)
+			}
+			if shown := strings.TrimPrefix(plots, "docs/") + "/" + f.Name; !strings.Contains(page, shown) {
+				t.Errorf("the page does not show %s", shown)
+			}
 		}
 	}
 }
