@@ -35,6 +35,7 @@ unit: ## run the tests that need no control plane
 	go test -count=1 -run Budget -v ./convert
 	@echo "== the local control plane's own unit tests"
 	cd localcluster && go test ./access ./plane ./simulation ./supervise
+	cd localcluster && go test $(RACE) ./kubelet
 	@echo "== the CRDs, read as the API server reads them"
 	cd tools && go test -count=1 ./crdtest
 

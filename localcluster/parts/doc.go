@@ -2,6 +2,6 @@
 // API server, the controller manager, the scheduler, or the simulated nodes.
 //
 // Every part is the original program, unchanged, entered through its public
-// command. It is the only package of this module that imports Kubernetes, so
-// that everything else compiles and tests in seconds.
+// command. It is the only package of this module that imports them, so that
+// everything else compiles and tests in seconds.
 package parts

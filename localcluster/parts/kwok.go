@@ -8,6 +8,8 @@ import (
 	"sigs.k8s.io/kwok/pkg/kwok/cmd"
 	"sigs.k8s.io/kwok/pkg/log"
 	"sigs.k8s.io/kwok/pkg/utils/signals"
+
+	"stoic/localcluster/kubelet"
 )
 
 // runKwok plays the kubelets of the simulated nodes. Its flags come in two
@@ -22,6 +24,9 @@ func runKwok() (int, error) {
 	ctx, err := config.InitFlags(ctx, global)
 	if err != nil {
 		return 0, fmt.Errorf("read kwok's configuration: %w", err)
+	}
+	if err := kubelet.LearnTypes(ctx); err != nil {
+		return 0, fmt.Errorf("prepare kwok: %w", err)
 	}
 	command := cmd.NewCommand(ctx)
 	// The other parts register a flag --version of another type for the whole
