@@ -54,8 +54,8 @@ faults: ## hold an operator to its end state under every fault (SEED, OPERATOR='
 
 fuzz: ## fuzz the converter, and the reading of watches, for FUZZTIME (30s) each
 	go test -run '^$$' -fuzz FuzzObject -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./convert
-	go test -run '^$$' -fuzz FuzzUnmarshal -fuzztime $(FUZZTIME) ./controller/lean
-	go test -run '^$$' -fuzz FuzzUntypedWatch -fuzztime $(FUZZTIME) ./controller/lean
+	go test -run '^$$' -fuzz FuzzUnmarshal -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./controller/lean
+	go test -run '^$$' -fuzz FuzzUntypedWatch -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./controller/lean
 
 bench: ## measure what the operator costs, beside the least possible (OPERATOR='...', BENCH=jobs,latency, SCALE=0.1)
 	@go run ./cli/cluster/prepare

@@ -15,9 +15,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// NewUntyped makes an untyped client whose watches go through the JSON of an object three times, where the library's go
-// through it eleven times before it is an object: once for each of the wrappers, to see what kind it is, whether it is JSON,
-// and where it ends. What they make of it is the same.
+// NewUntyped makes an untyped client whose watches read an object in a third of the time. The library's go through its JSON
+// eleven times before it is an object: once for each of the wrappers, to see what kind it is, whether it is JSON, and where
+// it ends; these go through it three times, and make nothing of metadata.managedFields. All else is the same.
 func NewUntyped(config *rest.Config) (dynamic.Interface, error) {
 	c := dynamic.ConfigFor(config)
 	c.NegotiatedSerializer = uncopiedJSON(c.NegotiatedSerializer)
@@ -54,37 +54,12 @@ func cutEvent(data []byte) (watch.EventType, []byte) {
 		if !ok {
 			continue
 		}
-		end := objectEnd(after)
-		if string(bytes.TrimSpace(after[end:])) == "}" {
+		end := valueEnd(after)
+		if end > 0 && after[0] == '{' && string(bytes.TrimSpace(after[end:])) == "}" {
 			return kind, after[:end]
 		}
 	}
 	return "", nil
-}
-
-// objectEnd is where the object ends with which JSON begins; 0 if it begins with none.
-func objectEnd(data []byte) int {
-	depth, quoted := 0, false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{':
-			depth++
-		case c == '}':
-			depth--
-		}
-		if depth == 0 {
-			if i == 0 {
-				return 0
-			}
-			return i + 1
-		}
-	}
-	return 0
 }
 
 // untypedObjects reads single objects in JSON.
@@ -98,7 +73,7 @@ func (r untypedObjects) Decode(data []byte, defaults *runtimeschema.GroupVersion
 		return r.Serializer.Decode(data, defaults, into)
 	}
 	content := map[string]any{}
-	if err := json.Unmarshal(data, &content); err != nil || content["items"] != nil {
+	if err := json.Unmarshal(withoutManagedFields(data), &content); err != nil || content["items"] != nil {
 		return r.Serializer.Decode(data, defaults, into)
 	}
 	kind, _ := content["kind"].(string)

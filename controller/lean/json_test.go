@@ -1,0 +1,67 @@
+package lean
+
+import (
+	"encoding/json"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestManagedFieldsAreNotRead: where API servers write them, and nowhere else.
+func TestManagedFieldsAreNotRead(t *testing.T) {
+	for _, c := range []struct{ name, data, want string }{
+		{"usual", `{"apiVersion":"v","kind":"K","metadata":{"generation":1,"managedFields":[{"a":"]}"},{"b":{}}],"name":"n"},"spec":{}}`,
+			`{"apiVersion":"v","kind":"K","metadata":{"generation":1,"managedFields":null,"name":"n"},"spec":{}}`},
+		{"alone", `{"metadata":{"managedFields":[{}]}}`, `{"metadata":{"managedFields":null}}`},
+		{"first", `{"metadata":{"managedFields":[],"name":"n"}}`, `{"metadata":{"managedFields":null,"name":"n"}}`},
+		{"a number", `{"metadata":{"a":-1.5e3,"managedFields":7}}`, `{"metadata":{"a":-1.5e3,"managedFields":null}}`},
+		{"said twice", `{"metadata":{"managedFields":[1],"managedFields":[2]}}`, `{"metadata":{"managedFields":null,"managedFields":[2]}}`},
+		{"odd keys", `{"\"":1,"":2,"metadata":{"\\":3,"managedFields":true}}`, `{"\"":1,"":2,"metadata":{"\\":3,"managedFields":null}}`},
+		{"elsewhere", `{"managedFields":[1],"spec":{"managedFields":[2]},"metadata":{"labels":{"managedFields":"3"}}}`, ""},
+		{"in a text", `{"metadata":"{\"managedFields\":[1]}"}`, ""},
+		{"in an array", `{"metadata":["managedFields",[1]]}`, ""},
+		{"an array", `["metadata",{"managedFields":[1]}]`, ""},
+		{"an empty text", `""`, ""},
+		{"spaces", `{ "metadata": {"managedFields":[1]}}`, ""},
+		{"written otherwise", `{"metadata":{"managed\u0046ields":[1]}}`, ""},
+		{"cut off", `{"metadata":{"managedFields":[1`, ""},
+		{"cut off in a key", `{"metad`, ""},
+		{"cut off at a colon", `{"metadata"`, ""},
+		{"cut off after a colon", `{"metadata":`, ""},
+		{"nothing", ``, ""},
+	} {
+		if c.want == "" {
+			c.want = c.data
+		}
+		data := []byte(c.data)
+		if got := string(withoutManagedFields(data)); got != c.want || string(data) != c.data {
+			t.Errorf("%s: %s became %s, want %s, and %s", c.name, c.data, got, c.want, data)
+		}
+	}
+}
+
+// TestWithoutManagedFieldsOfAnything: what is left of JSON is JSON, and so is what lacks them.
+func TestWithoutManagedFieldsOfAnything(t *testing.T) {
+	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"managedFields", "metadata", `{"`, `":`, `\`}))
+	tree := rapid.MapOf(text, rapid.MapOf(text, rapid.OneOf(text.AsAny(), rapid.MapOf(text, rapid.Int32()).AsAny(), rapid.SliceOf(rapid.Float64()).AsAny())))
+	rapid.Check(t, func(t *rapid.T) {
+		want := tree.Draw(t, "object")
+		data, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got map[string]map[string]any
+		if err := json.Unmarshal(withoutManagedFields(data), &got); err != nil {
+			t.Fatalf("%s: %v", data, err)
+		}
+		if meta, ok := want["metadata"]; ok && meta["managedFields"] != nil {
+			if had := got["metadata"]["managedFields"]; had != nil {
+				t.Fatalf("%s: they are still there", data)
+			}
+			got["metadata"]["managedFields"] = meta["managedFields"]
+		}
+		if again, err := json.Marshal(got); err != nil || string(again) != string(data) {
+			t.Fatalf("%s became %s, %v", data, again, err)
+		}
+	})
+}
