@@ -22,6 +22,7 @@ func TestPlace(t *testing.T) {
 		t.Errorf("a job that is not there: %q", got)
 	}
 	result := l.result("ns/begun")
+	eventually(t, "the pass that wrote it to have its answer", func() bool { at, _ := l.floors.recorded(result.Meta.UID); return !at.IsZero() })
 	blank := *result
 	head := *result.Head
 	blank.Head = &head
