@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"testing"
@@ -31,13 +32,17 @@ func TestJobFromBeginningToEnd(t *testing.T) {
 
 // A name that somebody else has must not keep the other replicas from being created.
 func TestTakenNameBlocksNobodyElse(t *testing.T) {
-	s := newAPIServer(t)
-	s.locked(func() {
-		s.store("/api/v1/namespaces/ns/services/a-worker-0", map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "a-worker-0", "namespace": "ns"}})
-	})
-	start(t, newTestController(t, s, nil))
-	s.put(job("a", 3, `{}`))
-	eventually(t, "all pods and the other services", func() bool { return len(s.names("pods")) == 3 && len(s.names("services")) == 3 })
+	for _, workers := range []int{3, atOnce} { // all at once; and one, then two, and so on
+		t.Run(fmt.Sprint(workers), func(t *testing.T) {
+			s := newAPIServer(t)
+			s.locked(func() {
+				s.store("/api/v1/namespaces/ns/services/a-worker-0", map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "a-worker-0", "namespace": "ns"}})
+			})
+			start(t, newTestController(t, s, nil))
+			s.put(job("a", workers, `{}`))
+			eventually(t, "all pods and the other services", func() bool { return len(s.names("pods")) == workers && len(s.names("services")) == workers })
+		})
+	}
 }
 
 // What is refused for a reason that holds for all costs one request a pass.
