@@ -34,8 +34,7 @@ unit: ## run the tests that need no control plane
 	@echo "== the budgets of a conversion (docs/performance.md)"
 	go test -count=1 -run Budget -v ./convert
 	@echo "== the local control plane's own unit tests"
-	cd localcluster && go test ./access ./plane ./simulation ./supervise
-	cd localcluster && go test $(RACE) ./kubelet
+	cd localcluster && go test $(RACE) ./access ./kubelet ./plane ./simulation ./supervise
 	@echo "== the CRDs, read as the API server reads them"
 	cd tools && go test -count=1 ./crdtest
 

@@ -40,7 +40,7 @@ func TestManagedFieldsAreNotRead(t *testing.T) {
 	}
 }
 
-// TestWithoutManagedFieldsOfAnything: what is left of JSON is JSON, and so is what lacks them.
+// TestWithoutManagedFieldsOfAnything: whatever is in an object, what comes out is JSON, and nothing else of it is another.
 func TestWithoutManagedFieldsOfAnything(t *testing.T) {
 	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"managedFields", "metadata", `{"`, `":`, `\`}))
 	tree := rapid.MapOf(text, rapid.MapOf(text, rapid.OneOf(text.AsAny(), rapid.MapOf(text, rapid.Int32()).AsAny(), rapid.SliceOf(rapid.Float64()).AsAny())))
