@@ -13,6 +13,12 @@ PARALLEL ?= 4
 # The race detector needs a C compiler; a machine without one still runs the tests.
 RACE := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race,)
 
+# How the CRDs of an operator other than ours are written.
+FOOBAR_CRDS := go run ./schema/crd -types ./examples/operators/foobar -o examples/operators/foobar/deploy/crd -former=false
+
+# The CRD of MPIJob v2beta1, which has the name of that of v1.
+V2BETA1_CRDS := go run ./schema/crd -types ./training/kinds/v2beta1 -o deploy/mpijob-v2beta1 -infix=-v2beta1 -former=false
+
 .DEFAULT_GOAL := help
 .PHONY: help build demo test unit integration faults fuzz bench bench-convert generate verify
 
@@ -32,7 +38,7 @@ unit: ## run the tests that need no control plane
 	@echo "== unit tests, golden files, properties, fuzz seeds ($(if $(RACE),with,no C compiler: without) the race detector)"
 	go test $(RACE) -short ./...
 	@echo "== the budgets of a conversion (docs/performance.md)"
-	go test -count=1 -run Budget -v ./convert
+	go test -count=1 -run Budget -v ./convert ./training/convert
 	@echo "== the local control plane's own unit tests"
 	cd localcluster && go test $(RACE) ./access ./kubelet ./plane ./simulation ./supervise
 	@echo "== the CRDs, read as the API server reads them"
@@ -42,17 +48,19 @@ integration: ## run the tests on real control planes
 	@echo "== integration tests (the first run compiles the control plane: some minutes)"
 	@go run ./cli/cluster/prepare
 	go test $(RACE) -count=1 -v -parallel 3 -timeout 20m ./cli/cluster
-	go test -count=1 -v -run Flood ./controller
+	go test -count=1 -v -run 'Flood|NamespaceTerminates' ./controller ./controller/events
 	go test -count=1 -v -parallel $(PARALLEL) -timeout 30m ./test/integration
 	@echo "== the fault rig: its fixed sample, and what it stands on (make faults runs all of it); a tiny benchmark"
 	go test -count=1 -v -p 2 -parallel 2 -timeout 20m ./test/faults ./test/faults/proxy ./test/faults/world ./test/faults/upheaval ./test/bench
 
-faults: ## hold an operator to its end state under every fault (SEED, OPERATOR='...')
+faults: ## hold an operator to its end state under every fault; all historic bugs (SEED, OPERATOR='...')
 	@go run ./cli/cluster/prepare
 	@go run ./test/faults -seed $(SEED) -operator '$(OPERATOR)'
 
-fuzz: ## fuzz the converter, and the reading of watches, for FUZZTIME (30s) each
-	go test -run '^$$' -fuzz FuzzObject -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./convert
+fuzz: ## fuzz the converter, structural schemas, and the reading of watches, for FUZZTIME (30s) each
+	go test -run '^$$' -fuzz FuzzObject -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./training/convert
+	go test -run '^$$' -fuzz FuzzTyped -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./convert
+	go test -run '^$$' -fuzz FuzzStructural -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./convert
 	go test -run '^$$' -fuzz FuzzUnmarshal -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./controller/lean
 	go test -run '^$$' -fuzz FuzzUntypedWatch -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./controller/lean
 
@@ -61,10 +69,12 @@ bench: ## measure what the operator costs, beside the least possible (OPERATOR='
 	@go run ./test/bench -workloads '$(BENCH)' -scale '$(SCALE)' -operator '$(OPERATOR)'
 
 bench-convert: ## measure what a conversion costs
-	go test -run '^$$' -bench . -benchmem ./convert
+	go test -run '^$$' -bench . -benchmem ./training/convert
 
 generate: ## write what is generated: CRDs and reference tables
-	go run ./schema/crd -o deploy/crd
+	go run ./schema/crd
+	$(FOOBAR_CRDS)
+	$(V2BETA1_CRDS)
 	go run ./docs/reference/tables
 
 verify: ## fail if something is unformatted, suspicious, untidy or not generated anew
@@ -77,5 +87,7 @@ verify: ## fail if something is unformatted, suspicious, untidy or not generated
 	@echo "== go vet"
 	@go vet ./...
 	@echo "== generated files"
-	@go run ./schema/crd -o deploy/crd -check
+	@go run ./schema/crd -check
+	@$(FOOBAR_CRDS) -check
+	@$(V2BETA1_CRDS) -check
 	@go run ./docs/reference/tables -check

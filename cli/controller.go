@@ -1,29 +1,25 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
-	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"stoic/controller"
-	"stoic/schema"
+	"stoic/controller/election"
+	"stoic/controller/program"
+	"stoic/training"
+	"stoic/training/kinds"
+	"stoic/training/operator"
 )
 
 // controllerFlags are the flags of the operator that this one replaces, with its names; the defaults differ where
@@ -40,8 +36,10 @@ type controllerFlags struct {
 	leaderElect           bool
 	leaseName, leaseSpace string
 	gangScheduler         string
+	nativeGang            bool
+	kubectlImage          string
 	wait                  waitFlags
-	log                   logFlags
+	log                   program.LogFlags
 }
 
 func newControllerCommand() *cobra.Command {
@@ -82,23 +80,23 @@ func (f *controllerFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.leaseName, "leader-election-id", "1ca428e5.training-operator.kubeflow.org", "name of the lease")
 	flags.StringVar(&f.leaseSpace, "leader-election-namespace", "", `namespace of the lease (default: $MY_POD_NAMESPACE, else "kubeflow")`)
 	flags.StringVar(&f.gangScheduler, "gang-scheduler-name", "", `scheduler that places the pods of a job together: "volcano", or the name of one with the coscheduling plugin (default: none)`)
+	flags.BoolVar(&f.nativeGang, "native-gang-scheduling", false, "let kube-scheduler place the pods of a job together, by Workload and PodGroup of scheduling.k8s.io; instead of --gang-scheduler-name")
+	flags.StringVar(&f.kubectlImage, "mpi-kubectl-delivery-image", training.KubectlImage, "image of the init container that brings kubectl to the launcher of an MPIJob")
 	f.wait.register(flags)
-	f.log.register(flags)
+	f.log.Register(flags)
 	for _, name := range meaningless() {
 		flags.String(name, "", "accepted, without effect")
 		_ = flags.MarkHidden(name) // it was defined in the line above
 	}
 }
 
-// defaultEventQPS: a flood of 10,000 rejected jobs with all their problems is told in 20 minutes. More would be felt
+// defaultEventQPS: a flood of 10,000 rejected jobs with all their problems is reported in 20 minutes. More would be felt
 // by small API servers, where every event is a write.
 const defaultEventQPS = 50
 
-// meaningless are flags of the operator that this one replaces which have no meaning here: there is no webhook,
-// and the kinds that the images belong to are not served yet.
+// meaningless are flags of the operator that this one replaces which have no meaning here: there is no webhook.
 func meaningless() []string {
-	return []string{"webhook-server-port", "webhook-service-name", "webhook-secret-name",
-		"mpi-kubectl-delivery-image"}
+	return []string{"webhook-server-port", "webhook-service-name", "webhook-secret-name"}
 }
 
 func envOr(name, other string) string {
@@ -141,18 +139,20 @@ func (f *controllerFlags) check() error {
 		return usageError(fmt.Errorf("--event-qps: found %v, must be positive, or -1 for no limit", f.eventQPS))
 	case f.gangScheduler != "" && len(validation.IsDNS1123Subdomain(strings.ToLower(f.gangScheduler))) > 0:
 		return usageError(fmt.Errorf("--gang-scheduler-name: found %q, must be the name of a scheduler, or be left out for none", f.gangScheduler))
+	case f.gangScheduler != "" && f.nativeGang:
+		return usageError(errors.New("--native-gang-scheduling: found beside --gang-scheduler-name, must be one of the two"))
 	}
 	return nil
 }
 
 // served picks the kinds that --enable-scheme names.
-func (f *controllerFlags) served() ([]*schema.Kind, error) {
+func (f *controllerFlags) served() ([]*training.Kind, error) {
 	surroundings, err := f.wait.cluster()
 	if err != nil {
 		return nil, err
 	}
-	surroundings.Gang = schema.Gang{Scheduler: f.gangScheduler}
-	all := schema.Kinds()
+	surroundings.Gang, surroundings.KubectlImage = training.Gang{Scheduler: f.gangScheduler, Native: f.nativeGang}, f.kubectlImage
+	all := kinds.Served()
 	for i := range all {
 		all[i] = all[i].In(surroundings)
 	}
@@ -161,16 +161,24 @@ func (f *controllerFlags) served() ([]*schema.Kind, error) {
 	}
 	var names []string
 	for _, k := range all {
-		names = append(names, k.Name)
-	}
-	var picked []*schema.Kind
-	for _, name := range f.kinds {
-		i := slices.IndexFunc(all, func(k *schema.Kind) bool { return strings.EqualFold(k.Name, strings.TrimSpace(name)) })
-		if i < 0 {
-			return nil, usageError(fmt.Errorf("--enable-scheme: found %q, must be one of %s", name, strings.Join(names, ", ")))
+		if !slices.Contains(names, k.Name) {
+			names = append(names, k.Name)
 		}
-		if !slices.Contains(picked, all[i]) {
-			picked = append(picked, all[i])
+	}
+	var picked []*training.Kind
+	for _, name := range f.kinds {
+		known := false
+		for _, k := range all { // all versions of a kind have its name
+			if !strings.EqualFold(k.Name, strings.TrimSpace(name)) {
+				continue
+			}
+			known = true
+			if !slices.Contains(picked, k) {
+				picked = append(picked, k)
+			}
+		}
+		if !known {
+			return nil, usageError(fmt.Errorf("--enable-scheme: found %q, must be one of %s", name, strings.Join(names, ", ")))
 		}
 	}
 	return picked, nil
@@ -185,117 +193,54 @@ func (f *controllerFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	log, err := f.log.logger(cmd.ErrOrStderr())
+	log, err := f.log.Logger(cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if slices.Contains(meaningless(), flag.Name) || f.log.ignores(flag.Name) {
+		if slices.Contains(meaningless(), flag.Name) || f.log.Ignores(flag.Name) {
 			log.Warn("a flag without effect was given", zap.String("flag", "--"+flag.Name))
 		}
 	})
-	keepWithin(os.DirFS("/"), os.Getenv("GOMEMLIMIT"), debug.SetMemoryLimit, log)
+	program.KeepWithinMemory(log)
 	config, err := f.config()
 	if err != nil {
 		return err
 	}
-	o := operator{config: config, kinds: kinds, namespace: f.namespace, threads: f.threads, eventQPS: f.eventQPS,
+	o := daemon{config: config, kinds: kinds, namespace: f.namespace, threads: f.threads, eventQPS: f.eventQPS,
 		metrics: f.metrics, probes: f.probes, profiling: f.profiling, log: log}
 	if f.leaderElect {
-		o.election = &controller.Election{Namespace: f.leaseSpace, Name: f.leaseName}
+		o.election = &election.Lease{Namespace: f.leaseSpace, Name: f.leaseName}
 	}
 	return o.run(cmd.Context())
 }
 
 func (f *controllerFlags) config() (*rest.Config, error) {
-	rules := clientcmd.ClientConfigLoadingRules{ExplicitPath: f.kubeconfig, Precedence: filepath.SplitList(os.Getenv("KUBECONFIG"))}
-	if rules.ExplicitPath == "" && len(rules.Precedence) == 0 {
-		config, err := rest.InClusterConfig()
-		if errors.Is(err, rest.ErrNotInCluster) {
-			return nil, usageError(errors.New("no API server: this is not a pod; give --kubeconfig or set KUBECONFIG"))
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read the service account of the pod: %w", err)
-		}
-		return f.paced(config), nil
-	}
-	// Files of KUBECONFIG that do not exist are passed over, as kubectl does; one must hold something.
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(&rules, &clientcmd.ConfigOverrides{})
-	raw, err := loader.RawConfig()
-	if err == nil && len(raw.Clusters) == 0 {
-		err = errors.New("it names no cluster")
-	}
-	var config *rest.Config
-	if err == nil {
-		config, err = loader.ClientConfig()
-	}
+	config, err := program.Config(f.kubeconfig)
 	if err != nil {
-		return nil, usageError(fmt.Errorf("read the kubeconfig %s: %w", cmp.Or(f.kubeconfig, os.Getenv("KUBECONFIG")), err))
+		return nil, err
 	}
-	return f.paced(config), nil
-}
-
-func (f *controllerFlags) paced(config *rest.Config) *rest.Config {
 	config.QPS, config.Burst = f.qps, f.burst
-	return config
+	return config, nil
 }
 
-// operator is the running program: the controller and its two HTTP endpoints.
-type operator struct {
+// daemon is the running program: the process, and the kinds that it serves.
+type daemon struct {
 	config          *rest.Config
-	kinds           []*schema.Kind
+	kinds           []*training.Kind
 	namespace       string
 	threads         int
 	eventQPS        float32
 	metrics, probes string // addresses, or "0"
 	profiling       bool
-	election        *controller.Election
+	election        *election.Lease
 	log             *zap.Logger
 }
 
-func (o operator) run(ctx context.Context) error {
-	identity, err := os.Hostname()
-	if err != nil {
-		return fmt.Errorf("find the name of this host: %w", err)
-	}
-	identity = envOr("MY_POD_NAME", fmt.Sprintf("%s-%d", identity, os.Getpid()))
-	o.config.UserAgent = "stoic/" + version
-	o.config.WarningHandlerWithContext = rest.NoWarnings{}
-
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), BuildInfo())
-	c, err := controller.New(controller.Options{
-		Config: o.config, Watched: controller.Jobs(o.kinds), Namespace: o.namespace,
-		Workers: o.threads, EventQPS: o.eventQPS, Identity: identity, Election: o.election, Log: o.log, Registry: registry, Now: time.Now,
-	})
-	if err != nil {
-		return err
-	}
-	endpoints, err := listen([]endpoint{
-		{flag: "--metrics-bind-address", address: o.metrics, handler: controller.MetricsHandler(registry, o.profiling)},
-		{flag: "--health-probe-bind-address", address: o.probes, handler: c.HealthHandler()}})
-	if err != nil {
-		return err
-	}
-	// The endpoints stay up until the controller has stopped, so that the last counts can still be scraped.
-	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
-	group, ctx := errgroup.WithContext(ctx)
-	for _, e := range endpoints {
-		o.log.Info("listening", zap.String("for", e.flag), zap.String("address", e.listener.Addr().String()))
-		group.Go(func() error { return controller.Serve(serving, e.listener, e.handler) })
-	}
-	o.log.Info("starting", zap.String("version", version), zap.Strings("kinds", kindNames(o.kinds)), zap.String("namespace", o.namespace))
-	group.Go(func() error {
-		defer stopServing()
-		return c.Run(ctx)
-	})
-	return group.Wait()
-}
-
-func kindNames(kinds []*schema.Kind) []string {
-	names := make([]string, len(kinds))
-	for i, k := range kinds {
-		names[i] = k.Name
-	}
-	return names
+func (o daemon) run(ctx context.Context) error {
+	registry := program.NewRegistry()
+	registry.MustRegister(BuildInfo())
+	return program.Process{Registry: registry, Version: version, UserAgent: "stoic", Metrics: o.metrics, Probes: o.probes, Profiling: o.profiling,
+		Controller: controller.Options{Name: operator.Name, Config: o.config, Watches: operator.Watches(o.kinds, operator.NewMetrics(registry)),
+			Namespace: o.namespace, Workers: o.threads, EventQPS: o.eventQPS, Lease: o.election, Log: o.log}}.Run(ctx)
 }

@@ -19,6 +19,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+
+	"stoic/training"
+	"stoic/training/kinds"
 )
 
 // unreachable is a kubeconfig whose API server does not answer.
@@ -134,8 +137,9 @@ func TestEnvironmentFillsWhatFlagsLeave(t *testing.T) {
 
 func TestServedKinds(t *testing.T) {
 	for name, test := range map[string]struct{ given, want []string }{
-		"all":      {nil, []string{"PyTorchJob", "TFJob"}},
+		"all":      {nil, kindNames(kinds.Served())},
 		"both":     {[]string{"tfjob", "pytorchjob"}, []string{"TFJob", "PyTorchJob"}},
+		"later":    {[]string{"XGBoostJob", "paddlejob", "JaxJob"}, []string{"XGBoostJob", "PaddleJob", "JAXJob"}},
 		"case":     {[]string{"tfJOB"}, []string{"TFJob"}},
 		"repeated": {[]string{"TFJob", "tfjob"}, []string{"TFJob"}},
 		"blanks":   {[]string{" TFJob"}, []string{"TFJob"}},
@@ -295,4 +299,12 @@ func (w *talk) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.text.String()
+}
+
+func kindNames(kinds []*training.Kind) []string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = k.Name
+	}
+	return names
 }

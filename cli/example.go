@@ -12,14 +12,15 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"stoic/examples"
-	"stoic/schema"
+	"stoic/training"
+	"stoic/training/kinds"
 )
 
 // example is one manifest and how it says that it ends.
 type example struct {
 	namespace, name string
 	expect          string
-	kind            *schema.Kind
+	kind            *training.Kind
 	text            []byte
 }
 
@@ -27,8 +28,8 @@ type example struct {
 func (e example) key() string { return e.kind.Name + "/" + e.namespace + "/" + e.name }
 
 // kindsOf are the kinds that some examples have.
-func kindsOf(some []example) []*schema.Kind {
-	return slices.DeleteFunc(schema.Kinds(), func(k *schema.Kind) bool {
+func kindsOf(some []example) []*training.Kind {
+	return slices.DeleteFunc(kinds.All(), func(k *training.Kind) bool {
 		return !slices.ContainsFunc(some, func(e example) bool { return e.kind == k })
 	})
 }
@@ -36,7 +37,7 @@ func kindsOf(some []example) []*schema.Kind {
 // plurals name all jobs, as kubectl get wants it.
 func plurals() string {
 	var names []string
-	for _, kind := range schema.Kinds() {
+	for _, kind := range kinds.All() {
 		names = append(names, kind.Plural)
 	}
 	return strings.Join(names, ",")
@@ -89,7 +90,7 @@ func readExample(text []byte) (example, error) {
 		return example{}, err
 	}
 	e := example{namespace: head.Metadata.Namespace, name: head.Metadata.Name, expect: head.Metadata.Annotations[examples.Expect], text: text}
-	for _, k := range schema.Kinds() {
+	for _, k := range kinds.All() {
 		if k.Name == head.Kind {
 			e.kind = k
 		}
@@ -100,7 +101,7 @@ func readExample(text []byte) (example, error) {
 	switch {
 	case e.kind == nil:
 		return e, fmt.Errorf("found kind %q, must be one that is served", head.Kind)
-	case e.expect != string(schema.Succeeded) && e.expect != string(schema.Failed) && e.expect != rejected:
+	case e.expect != string(training.Succeeded) && e.expect != string(training.Failed) && e.expect != rejected:
 		return e, fmt.Errorf("annotation %s: found %q, must be Succeeded, Failed or Rejected", examples.Expect, e.expect)
 	}
 	return e, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stoic/schema"
+	"stoic/training/kinds"
 )
 
 func newExplainCommand() *cobra.Command {
@@ -73,7 +74,7 @@ func explain(args []string, recursive bool) (string, error) {
 func topics() string {
 	var b strings.Builder
 	b.WriteString("KINDS:\n")
-	for _, kind := range schema.Kinds() {
+	for _, kind := range kinds.All() {
 		fmt.Fprintf(&b, "  %-20s stoic explain %s\n", kind.Name, kind.Singular)
 	}
 	b.WriteString("\nCODES OF PROBLEMS:\n")
@@ -96,7 +97,7 @@ func completeTopic(_ *cobra.Command, args []string, begun string) (found []strin
 	}
 	end := strings.LastIndexByte(begun, '.')
 	if end < 0 {
-		for _, kind := range schema.Kinds() {
+		for _, kind := range kinds.All() {
 			offer(kind.Singular, "fields of "+kind.Name)
 		}
 		if len(found) > 0 {

@@ -11,8 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kjson "k8s.io/apimachinery/pkg/util/json"
 
-	"stoic/convert"
 	"stoic/schema"
+	"stoic/training"
+	"stoic/training/convert"
+	"stoic/training/kinds"
 )
 
 // others are values, in JSON, that are not the default: a field whose default is told has an effect.
@@ -46,6 +48,9 @@ func others() map[string]string {
 		"spec.elasticPolicy.nProcPerNode":                        `2`,
 		"spec.elasticPolicy.maxRestarts":                         `0`,
 		"spec.elasticPolicy.metrics":                             `[{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}]`,
+		"spec.slotsPerWorker":                                    `2`,
+		"spec.cleanPodPolicy":                                    `"All"`,
+		"spec.mainContainer":                                     `"mpi"`,
 		"ROLES.replicas":                                         `2`,
 		"ROLES.restartPolicy":                                    `"Always"`,
 		"ROLES.template.spec.restartPolicy":                      `"Always"`,
@@ -54,15 +59,21 @@ func others() map[string]string {
 }
 
 // converted is what becomes of a job of one role, with one field set to a value or, without one, left out.
-func converted(t *testing.T, kind *schema.Kind, role string, at []string, value string) *convert.Result {
+func converted(t *testing.T, kind *training.Kind, role string, at []string, value string) *convert.Result {
 	t.Helper()
 	text := `{"apiVersion": "` + kind.APIVersion() + `", "kind": "` + kind.Name + `", "metadata": {"name": "a"}, "spec": {"runPolicy": {"schedulingPolicy": {}},
-		"` + kind.RolesField + `": {"` + role + `": {"template": {"spec": {"containers": [{"name": "` + kind.Container + `", "image": "a"}]}}}}}}`
+		"` + kind.ReplicaSpecsField + `": {"` + role + `": {"template": {"spec": {"containers": [{"name": "` + kind.Container + `", "image": "a"}]}}}}}}`
 	var object map[string]any
 	if err := kjson.Unmarshal([]byte(text), &object); err != nil {
 		t.Fatal(err)
 	}
 	spec, _ := object["spec"].(map[string]any)
+	roles, _ := spec[kind.ReplicaSpecsField].(map[string]any)
+	for _, other := range kind.ReplicaTypes {
+		if other.Required && roles[other.Name] == nil {
+			roles[other.Name] = map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": kind.Container, "image": "a"}}}}}
+		}
+	}
 	if len(at) > 2 && at[1] == "elasticPolicy" {
 		spec["elasticPolicy"] = map[string]any{"rdzvConf": []any{map[string]any{}}}
 	}
@@ -91,18 +102,18 @@ func converted(t *testing.T, kind *schema.Kind, role string, at []string, value 
 
 // TestDefaults holds what is said of fields that are left out against what the converter does.
 func TestDefaults(t *testing.T) {
-	for _, kind := range schema.Kinds() {
+	for _, kind := range kinds.All() {
 		values := others()
 		for _, d := range kind.Defaults() {
-			pattern, ofRole := d.Path, strings.HasPrefix(d.Path, "spec."+kind.RolesField+".")
+			pattern, ofRole := d.Path, strings.HasPrefix(d.Path, "spec."+kind.ReplicaSpecsField+".")
 			if ofRole {
-				pattern = "ROLES" + strings.TrimPrefix(d.Path, "spec."+kind.RolesField)
+				pattern = "ROLES" + strings.TrimPrefix(d.Path, "spec."+kind.ReplicaSpecsField)
 			}
-			for _, role := range kind.Roles {
+			for _, role := range kind.ReplicaTypes {
 				at := strings.Split(d.Path, ".")
 				if ofRole {
 					at = slices.Insert(at, 2, role.Name)
-				} else if role.Name != kind.Roles[len(kind.Roles)-1].Name {
+				} else if role.Name != kind.ReplicaTypes[len(kind.ReplicaTypes)-1].Name {
 					continue // once is enough
 				}
 				checkDefault(t, kind, role.Name, at, d, values[pattern])
@@ -111,7 +122,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-func checkDefault(t *testing.T, kind *schema.Kind, role string, at []string, d schema.Default, other string) {
+func checkDefault(t *testing.T, kind *training.Kind, role string, at []string, d training.Default, other string) {
 	t.Helper()
 	without, path := converted(t, kind, role, at, ""), strings.Join(at, ".")
 	if d.Required {
@@ -143,7 +154,7 @@ func checkDefault(t *testing.T, kind *schema.Kind, role string, at []string, d s
 		t.Fatalf("%s: this test knows no other value", path)
 	}
 	with := converted(t, kind, role, at, other)
-	if only := kind.Role(role).Only; only != 0 && strings.HasSuffix(path, "."+role+".replicas") {
+	if only := kind.ReplicaType(role).Only; only != 0 && strings.HasSuffix(path, "."+role+".replicas") {
 		if with.Rejection == nil || with.Rejection.Problems[0].Code != schema.ReplicaCount {
 			t.Errorf("%s: %s, where only %d is right: %+v", path, other, only, with.Rejection)
 		}

@@ -10,12 +10,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"stoic/deploy"
-	"stoic/schema"
+	"stoic/training"
+	"stoic/training/kinds"
 )
 
 // manual is what is known of the fields of a kind: what the CRD says of them, and what the operator does without them.
 type manual struct {
-	kind  *schema.Kind
+	kind  *training.Kind
 	short []string // further names of the kind
 	root  *field
 }
@@ -36,7 +37,7 @@ type field struct {
 
 func readManuals() ([]*manual, error) {
 	var all []*manual
-	for _, kind := range schema.Kinds() {
+	for _, kind := range kinds.All() {
 		m, err := readManual(kind)
 		if err != nil {
 			return nil, fmt.Errorf("read the built-in CRD of %s: %w", kind.Name, err)
@@ -46,7 +47,7 @@ func readManuals() ([]*manual, error) {
 	return all, nil
 }
 
-func readManual(kind *schema.Kind) (*manual, error) {
+func readManual(kind *training.Kind) (*manual, error) {
 	text, err := fs.ReadFile(deploy.Files(), "crd/"+kind.Plural+".yaml")
 	if err != nil {
 		return nil, err
@@ -92,13 +93,13 @@ func (m *manual) isCalled(word string) bool {
 }
 
 // fallback is what the operator does about the field, if that is on record.
-func (m *manual) fallback(path string) schema.Default {
+func (m *manual) fallback(path string) training.Default {
 	for _, d := range m.kind.Defaults() {
 		if d.Path == path {
 			return d
 		}
 	}
-	return schema.Default{}
+	return training.Default{}
 }
 
 // below is what has the fields: the items of a list, the values of a map, or the field itself.

@@ -9,18 +9,19 @@ import (
 	"strings"
 
 	"stoic/schema"
+	"stoic/training"
 )
 
 // topic is where a path leads: a field of a kind.
 type topic struct {
 	manual   *manual
-	path     string // without the keys of maps and the indices of lists, as schema.Default has it
+	path     string // without the keys of maps and the indices of lists, as training.Default has it
 	shown    string // with those that were given
 	field    *field
 	required bool
-	element  bool             // an item of a list or a value of a map: what is said of those as a whole does not hold for it
-	role     *schema.RoleKind // on the way here
-	kinds    string           // that have it, if the path named none
+	element  bool                       // an item of a list or a value of a map: what is said of those as a whole does not hold for it
+	role     *training.KnownReplicaType // on the way here
+	kinds    string                     // that have it, if the path named none
 }
 
 // lookUp follows a path that begins with a kind, or with a field that is the same in all kinds that have it.
@@ -37,13 +38,16 @@ func lookUp(manuals []*manual, path string) (topic, error) {
 	var found []topic
 	var failed error
 	var kinds, names []string
+	reached := -1 // by the path that failed latest: that kind was meant
 	for _, m := range manuals {
 		if m.root.Properties[steps[0]] == nil {
 			continue
 		}
 		at, err := m.follow(steps)
 		if err != nil {
-			failed = err
+			if depth := len(stepsOf(at.shown)); depth > reached {
+				failed, reached = err, depth
+			}
 			continue
 		}
 		found, kinds, names = append(found, at), append(kinds, m.kind.Singular), append(names, m.kind.Name)
@@ -84,13 +88,13 @@ func notATopic(manuals []*manual, word string) error {
 	return errors.New(text + "; `stoic explain` lists them")
 }
 
-// follow goes down from the object as a whole.
+// follow goes down from the object as a whole, as far as the path leads.
 func (m *manual) follow(steps []string) (topic, error) {
 	at := topic{manual: m, field: m.root}
 	for _, step := range steps {
 		next, ok := at.down(step)
 		if !ok {
-			return topic{}, at.unknown(step)
+			return at, at.unknown(step)
 		}
 		at = next
 	}
@@ -125,8 +129,8 @@ func (t topic) down(step string) (topic, bool) {
 		return topic{}, false
 	}
 	if len(values.Properties) > 0 {
-		role := t.manual.kind.Role(name)
-		if role == nil {
+		role := t.manual.kind.ReplicaType(name)
+		if role == nil || role.Name != name && !t.manual.kind.AnyCase {
 			return topic{}, false
 		}
 		step, t.role = role.Name, role
@@ -145,10 +149,10 @@ func (t topic) into(held *field, step string) topic {
 	return t
 }
 
-// keys are those that a map of fields can have: the roles.
+// keys are those that a map of fields can have: the replica types.
 func (t topic) keys() (names []string) {
 	if values := t.field.AdditionalProperties; values != nil && len(values.Properties) > 0 {
-		for _, role := range t.manual.kind.Roles {
+		for _, role := range t.manual.kind.ReplicaTypes {
 			names = append(names, role.Name)
 		}
 	}

@@ -32,7 +32,11 @@ func (t topic) about(recursive bool) string {
 	}
 	section(&b, "RULES", strings.Join(rules, "\n"))
 	if keys := t.keys(); len(keys) > 0 {
-		section(&b, "KEYS", strings.Join(keys, ", ")+", in any case")
+		text := strings.Join(keys, ", ")
+		if t.manual.kind.AnyCase {
+			text += ", in any case"
+		}
+		section(&b, "KEYS", text)
 	}
 	if len(t.field.below().Properties) == 0 {
 		return b.String()
@@ -107,9 +111,9 @@ func (f *field) enum() (values []string) {
 	return values
 }
 
-// span is the range of a number, of which a role may allow one only.
+// span is the range of a number, of which a replica type may allow one only.
 func (t topic) span() string {
-	if t.role != nil && t.role.Only != 0 && t.path == "spec."+t.manual.kind.RolesField+".replicas" {
+	if t.role != nil && t.role.Only != 0 && t.path == "spec."+t.manual.kind.ReplicaSpecsField+".replicas" {
 		return strconv.Itoa(int(t.role.Only)) + " only"
 	}
 	return t.field.span()

@@ -18,20 +18,21 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"stoic/convert"
 	"stoic/schema"
+	"stoic/training"
+	"stoic/training/convert"
 )
 
 // rejected is how an example ends that is wrong.
 const rejected = "Rejected"
 
 // state is what has become of a job, in the words of the examples, and the sentence that goes with it.
-func state(status *schema.Status) (word, sentence string) {
+func state(status *training.Status) (word, sentence string) {
 	if len(status.Conditions) == 0 {
 		return "", ""
 	}
 	last := status.Conditions[len(status.Conditions)-1]
-	if last.Type == schema.Failed && last.Reason == schema.ReasonInvalidSpec {
+	if last.Type == training.Failed && last.Reason == training.ReasonInvalidSpec {
 		return rejected, last.Message
 	}
 	return string(last.Type), last.Message
@@ -78,7 +79,7 @@ var (
 func (s *stage) watchOnce(ctx context.Context, client dynamic.Interface, open map[string]example, seen map[string]string, wrong *int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	heads, over := make(chan *schema.Head), make(chan struct{}, len(open))
+	heads, over := make(chan *training.Head), make(chan struct{}, len(open))
 	for _, kind := range kindsOf(slices.Collect(maps.Values(open))) {
 		events, err := client.Resource(runtimeschema.GroupVersionResource{Group: kind.Group, Version: kind.Version, Resource: kind.Plural}).
 			Watch(ctx, metav1.ListOptions{})
@@ -118,7 +119,7 @@ func (s *stage) watchOnce(ctx context.Context, client dynamic.Interface, open ma
 	return nil
 }
 
-func (s *stage) note(head *schema.Head, open map[string]example, seen map[string]string, wrong *int) {
+func (s *stage) note(head *training.Head, open map[string]example, seen map[string]string, wrong *int) {
 	key := head.Kind.Name + "/" + head.Key()
 	word, sentence := state(&head.Status)
 	e, following := open[key]
@@ -127,7 +128,7 @@ func (s *stage) note(head *schema.Head, open map[string]example, seen map[string
 	}
 	seen[key] = word
 	s.talk.say("  %-16s %-10s %s", head.Meta.Name, word, schema.Cut(sentence, 110))
-	if word != rejected && head.Status.Verdict() == "" {
+	if word != rejected && head.Status.Terminal() == "" {
 		return
 	}
 	delete(open, key)
@@ -147,7 +148,7 @@ func (s *stage) report(ctx context.Context, jobs []example) error {
 	}
 	wrong := slices.DeleteFunc(slices.Clone(jobs), func(e example) bool { return e.expect != rejected })
 	for _, kind := range kindsOf(wrong) {
-		if err := s.kubectl.show(ctx, s.out, "get", "events", "-A", "--field-selector", "type=Warning,reason="+kind.Reason(schema.ReasonFailedValidation),
+		if err := s.kubectl.show(ctx, s.out, "get", "events", "-A", "--field-selector", "type=Warning,reason="+kind.Reason(training.ReasonFailedValidation),
 			"-o", "custom-columns=TYPE:.type,OBJECT:.involvedObject.name,MESSAGE:.message"); err != nil {
 			return err
 		}

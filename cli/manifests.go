@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"stoic/deploy"
-	"stoic/schema"
+	"stoic/training/kinds"
 )
 
 // deployed returns the CRDs and, apart from them, all that the operator needs besides its Deployment: here it runs
@@ -48,7 +48,7 @@ func writeOlderCRDs(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("make a folder for the older CRDs: %w", err)
 	}
-	for _, kind := range schema.Kinds() {
+	for _, kind := range kinds.All() {
 		text, err := fs.ReadFile(deploy.Files(), "crd/"+kind.Plural+".yaml")
 		if err != nil {
 			return fmt.Errorf("read the built-in CRD: %w", err)

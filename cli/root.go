@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"stoic/controller/program"
 )
 
 // Main runs the program and returns its exit code. Args[0] decides what the program is called: as manager (the
@@ -37,10 +39,11 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	}
 	code := 1
 	var ended *exitError
+	var wrong *program.UsageError
 	switch {
 	case errors.As(err, &ended):
 		code = ended.code
-	case !began:
+	case !began, errors.As(err, &wrong):
 		code = 2
 	}
 	if text := strings.TrimSpace(err.Error()); text != "" {

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"stoic/training/kinds"
 )
 
 // called runs the program as it would be run from a shell.
@@ -73,10 +75,12 @@ func TestCalls(t *testing.T) {
 		{"stoic controller --gang-scheduler-name volcano", 2, "no API server"},
 		{"stoic controller --gang-scheduler-name a,b", 2, `--gang-scheduler-name: found "a,b", must be the name of a scheduler`},
 		{"stoic controller --gang-scheduler-name=", 2, "no API server"},
+		{"stoic controller --native-gang-scheduling", 2, "no API server"},
+		{"stoic controller --native-gang-scheduling --gang-scheduler-name volcano", 2, "--native-gang-scheduling: found beside --gang-scheduler-name"},
 		{"stoic controller --enable-scheme TFJob", 2, "no API server"},
 		{"stoic controller --enable-scheme tfjob --enable-scheme TFJOB", 2, "no API server"},
 		{"stoic controller --enable-scheme pytorchjob --enable-scheme TFJob", 2, "no API server"},
-		{"stoic controller --enable-scheme tfjob,mpijob", 2, `--enable-scheme: found "mpijob", must be one of PyTorchJob, TFJob`},
+		{"stoic controller --enable-scheme tfjob,rayjob", 2, `--enable-scheme: found "rayjob", must be one of ` + strings.Join(kindNames(kinds.All()), ", ")},
 		{"stoic controller --pytorch-init-container-max-tries 0", 2, "--pytorch-init-container-max-tries: found 0, must be at least 1"},
 		{"stoic controller --pytorch-init-container-template-file " + missing, 2, "--pytorch-init-container-template-file: open " + missing},
 		{"stoic controller --enable-scheme=", 2, "no API server"},

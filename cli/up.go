@@ -14,7 +14,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"stoic/cli/cluster"
-	"stoic/schema"
+	"stoic/controller/program"
+	"stoic/training/kinds"
 )
 
 // upOptions are the flags of up.
@@ -145,7 +146,7 @@ func (s *stage) startCluster(ctx context.Context, progress io.Writer) (err error
 	return err
 }
 
-// operatorUser is the service account that deploy/ binds to the operator's roles.
+// operatorUser is the service account that deploy/ binds to the operator's replica types.
 const operatorUser = "system:serviceaccount:kubeflow:training-operator"
 
 // install stores the wrong examples, brings the CRDs up to date, installs what the operator needs and submits the
@@ -184,8 +185,8 @@ func (s *stage) startOperator(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("make the operator's log: %w", err)
 	}
-	flags := logFlags{level: "info", encoder: "json"}
-	log, err := flags.logger(file)
+	flags := program.LogFlags{Level: "info", Encoder: "json"}
+	log, err := flags.Logger(file)
 	if err != nil {
 		return err
 	}
@@ -198,7 +199,7 @@ func (s *stage) startOperator(ctx context.Context) error {
 	s.stopped = make(chan struct{})
 	go func() {
 		defer close(s.stopped)
-		o := operator{config: config, kinds: inCluster(schema.Kinds()), threads: 8, eventQPS: defaultEventQPS, metrics: s.metrics, probes: "0", log: log}
+		o := daemon{config: config, kinds: inCluster(kinds.Served()), threads: 8, eventQPS: defaultEventQPS, metrics: s.metrics, probes: "0", log: log}
 		s.failure = errors.Join(o.run(ctx), file.Close())
 	}()
 	return nil

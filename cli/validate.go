@@ -21,6 +21,7 @@ type validateFlags struct {
 	ignore      []string
 	ignored     []schema.Code // what ignore names; set by check
 	warnAsError bool
+	crds        []string
 	live        bool
 	cluster     connection
 }
@@ -34,6 +35,10 @@ func newValidateCommand() *cobra.Command {
 and column, in the words that the operator itself would use. It needs no cluster.
 
 Objects of other kinds are skipped. Unknown fields are warnings: the job would run without them.
+
+With --crd it checks the custom resources of any other operator, too, by the schemas in its CustomResourceDefinitions,
+in the same words. The version of an object decides which schema counts; unknown fields are warnings, as an API server
+drops them. Rules in CEL (x-kubernetes-validations) are not evaluated. Jobs are always checked as the operator does.
 
 On standard input, Helm's comment "# Source: chart/templates/job.yaml" names the file of the documents that follow;
 their lines are counted in what Helm has made of it, from the line after the comment.
@@ -54,6 +59,9 @@ call was wrong, 130 it was interrupted.`,
 
   # Put what is wrong beside the lines of a pull request, in GitHub Actions
   stoic validate -R manifests/ -o github
+
+  # Check the custom resources of any operator, by its CustomResourceDefinitions
+  stoic validate --crd config/crd/bases -R config/samples
 
   # Before an upgrade: would this version refuse a job that is there?
   stoic validate --live -A`,
@@ -76,8 +84,10 @@ func (f *validateFlags) register(cmd *cobra.Command) {
 	flags.StringVarP(&f.output, "output", "o", "text", `"text", "json" for programs, "github" for GitHub Actions, or "sarif" for code scanning`)
 	flags.StringSliceVar(&f.ignore, "ignore", nil, "pass over problems with this `code`; may be given more than once")
 	flags.BoolVar(&f.warnAsError, "warn-as-error", false, "exit with 1 on warnings, too")
+	flags.StringSliceVar(&f.crds, "crd", nil, "a `file` or folder of CustomResourceDefinitions, whose objects are checked, too; may be given more than once")
 	flags.BoolVar(&f.live, "live", false, "check the jobs that are stored in a cluster, instead of files")
 	f.cluster.register(flags)
+	_ = cmd.MarkFlagFilename("crd", "yaml", "yml", "json") // the flag is defined above
 	for name, complete := range map[string]cobra.CompletionFunc{
 		"output": cobra.FixedCompletions([]cobra.Completion{"text", "json", "github", "sarif"}, cobra.ShellCompDirectiveNoFileComp),
 		"ignore": completeCodes,
@@ -107,6 +117,10 @@ func (f *validateFlags) check(cmd *cobra.Command) (err error) {
 	switch {
 	case f.live && (len(f.files) > 0 || f.recursive):
 		return usageError(errors.New("--live reads a cluster and no files: leave out the files, or --live"))
+	case f.live && len(f.crds) > 0:
+		return usageError(errors.New("--crd goes with files only: leave it out, or --live"))
+	case slices.Contains(f.crds, "-"):
+		return usageError(errors.New("--crd: names a file or a folder; standard input is for what is checked"))
 	case !f.live && given != "":
 		return usageError(fmt.Errorf("%s: goes with --live only; files need no cluster", given))
 	case !f.live && len(f.files) == 0:
@@ -149,6 +163,10 @@ func codesOf(names []string) (codes []schema.Code, err error) {
 
 func (f *validateFlags) run(ctx context.Context, in io.Reader, out, errOut io.Writer) (unread error) {
 	r := report{ignore: f.ignored}
+	if r.customs, r.Notes, unread = readCustoms(f.crds); unread != nil {
+		return unread
+	}
+	r.printNotes(errOut)
 	if f.live {
 		unread = f.readCluster(ctx, &r, errOut)
 	} else {
@@ -169,7 +187,7 @@ func (f *validateFlags) run(ctx context.Context, in io.Reader, out, errOut io.Wr
 	return nil
 }
 
-// readFiles checks every document of every file, and goes on after a file that it cannot read.
+// readFiles checks every document of every file, and continues after a file that it cannot read.
 func (f *validateFlags) readFiles(r *report, in io.Reader) error {
 	sources, unreadable := sourcesOf(f.files, f.recursive)
 	for _, s := range sources {

@@ -16,8 +16,10 @@ import (
 	kjson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
-	"stoic/convert"
 	"stoic/schema"
+	"stoic/training"
+	"stoic/training/convert"
+	"stoic/training/kinds"
 )
 
 // entry is one object in a document: its value and its place.
@@ -94,15 +96,14 @@ func (r *report) syntax(e entry, err error) {
 	r.finish(object)
 }
 
-// object checks one object, if it is of a kind that this program serves.
+// object checks one object, if it is of a kind that this program serves, or that --crd names.
 func (r *report) object(e entry) {
 	fields, _ := e.raw.(map[string]any)
 	kind, problems := recognize(fields)
 	if kind == nil && len(problems) == 0 {
-		r.Summary.Skipped++
+		r.custom(e, fields)
 		return
 	}
-	r.Summary.Documents++
 	object := checked{file: e.file}
 	var warnings []schema.Problem
 	if kind != nil {
@@ -113,6 +114,12 @@ func (r *report) object(e entry) {
 		}
 		warnings = result.Warnings
 	}
+	r.checked(e, object, problems, warnings)
+}
+
+// checked adds what was found in an object of a file.
+func (r *report) checked(e entry, object checked, problems, warnings []schema.Problem) {
+	r.Summary.Documents++
 	for _, p := range problems {
 		r.problem(e, &object, "error", p)
 	}
@@ -125,11 +132,16 @@ func (r *report) object(e entry) {
 
 // recognize finds the kind of an object. Problems without a kind say why it cannot be known although the object
 // is of our API group; neither means that it is somebody else's.
-func recognize(fields map[string]any) (*schema.Kind, []schema.Problem) {
+func recognize(fields map[string]any) (*training.Kind, []schema.Problem) {
 	version, _ := fields["apiVersion"].(string)
 	name, _ := fields["kind"].(string)
 	group, _, _ := strings.Cut(version, "/")
-	for _, kind := range schema.Kinds() {
+	for _, kind := range kinds.Served() {
+		if kind.APIVersion() == version && strings.EqualFold(name, kind.Name) {
+			return kind, nil
+		}
+	}
+	for _, kind := range kinds.All() {
 		switch {
 		case group != kind.Group && version != "":
 		case strings.EqualFold(name, kind.Name) && version == "":

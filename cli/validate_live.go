@@ -16,8 +16,9 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
-	"stoic/convert"
-	"stoic/schema"
+	"stoic/training"
+	"stoic/training/convert"
+	"stoic/training/kinds"
 )
 
 // live checks what is stored in a cluster.
@@ -46,7 +47,7 @@ func newLive(config *rest.Config, namespace string, talk io.Writer) (*live, erro
 // fails would fail for all of them.
 func (l *live) check(ctx context.Context, r *report) error {
 	var forbidden []error
-	for _, kind := range schema.Kinds() {
+	for _, kind := range kinds.All() {
 		err := l.kind(ctx, kind, r)
 		if apierrors.IsNotFound(err) {
 			// Something that is no API server does not serve it either.
@@ -71,7 +72,7 @@ const restarts = 5
 
 // kind reads all objects of a kind, or none. It begins again if the server no longer knows the state that it began
 // to list.
-func (l *live) kind(ctx context.Context, kind *schema.Kind, r *report) error {
+func (l *live) kind(ctx context.Context, kind *training.Kind, r *report) error {
 	before := *r
 	for attempt := 1; ; attempt++ {
 		err := l.pages(ctx, kind, r)
@@ -85,7 +86,7 @@ func (l *live) kind(ctx context.Context, kind *schema.Kind, r *report) error {
 	}
 }
 
-func (l *live) pages(ctx context.Context, kind *schema.Kind, r *report) error {
+func (l *live) pages(ctx context.Context, kind *training.Kind, r *report) error {
 	var read atomic.Int64
 	defer l.wait(kind, &read)()
 	objects := l.client.Resource(runtimeschema.GroupVersionResource{Group: kind.Group, Version: kind.Version, Resource: kind.Plural}).
@@ -106,7 +107,7 @@ func (l *live) pages(ctx context.Context, kind *schema.Kind, r *report) error {
 }
 
 // wait tells from time to time how far a long list is, until end is called.
-func (l *live) wait(kind *schema.Kind, read *atomic.Int64) (end func()) {
+func (l *live) wait(kind *training.Kind, read *atomic.Int64) (end func()) {
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -125,7 +126,7 @@ func (l *live) wait(kind *schema.Kind, read *atomic.Int64) (end func()) {
 }
 
 // stored checks one object of the cluster, as the controller does.
-func (r *report) stored(kind *schema.Kind, u *unstructured.Unstructured) {
+func (r *report) stored(kind *training.Kind, u *unstructured.Unstructured) {
 	r.Summary.Documents++
 	result := convert.Object(kind, u)
 	object := checked{name: nameOf(result.Head)}

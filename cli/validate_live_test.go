@@ -3,56 +3,57 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"stoic/schema"
+	"stoic/test/faults/world"
+	"stoic/test/faults/world/server"
+	"stoic/training"
+	"stoic/training/kinds"
 )
 
-// apiServer answers as one does to whoever lists jobs: in pages, with a token for the next.
+// apiServer is the model of the API server, what was asked of it, and a kubeconfig for it.
 type apiServer struct {
+	*server.Server
 	kubeconfig string
-	objects    []map[string]any
-
-	mu       sync.Mutex
-	requests []string
-	// before, if set, may answer in its place.
-	before func(w http.ResponseWriter, r *http.Request) (answered bool)
+	requests   []string
+	// before, if set, may answer in its place. It may wait.
+	before func(q server.Request) *metav1.Status
 }
 
 // newAPIServer serves the documents of a YAML text. A line "forbidden" or "not served" instead of them makes it
 // refuse, or not know, the jobs. Its kubeconfig has the context "team" with the namespace "team-a", the current one.
 func newAPIServer(t *testing.T, text string) *apiServer {
 	t.Helper()
-	s := &apiServer{kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
-	switch strings.TrimSpace(text) {
-	case "forbidden":
-		s.before = refuseWith(http.StatusForbidden, "Forbidden", `PLURAL.kubeflow.org is forbidden: User "eve" cannot list resource "PLURAL"`)
-	case "not served":
-		s.before = notServed
-	default:
-		for _, d := range documents([]byte(text), false) {
-			object := map[string]any{}
-			if err := yaml.Unmarshal(d.text, &object); err != nil {
-				t.Fatal(err)
-			}
-			s.objects = append(s.objects, object)
+	s := &apiServer{Server: server.New(t), kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	served := strings.TrimSpace(text) != "not served"
+	for _, kind := range kinds.All() {
+		if served {
+			s.Serve(world.Resource{Group: kind.Group, Version: kind.Version, Plural: kind.Plural, Kind: kind.Name, Namespaced: true, Status: true})
 		}
 	}
-	server := httptest.NewServer(s)
-	t.Cleanup(server.Close)
+	if strings.TrimSpace(text) == "forbidden" {
+		s.before = refuseWith(http.StatusForbidden, `PLURAL.kubeflow.org is forbidden: User "eve" cannot list resource "PLURAL"`)
+	} else if served {
+		s.store(t, text)
+	}
+	s.Before = func(q server.Request) *metav1.Status {
+		s.Locked(func() { s.requests = append(s.requests, q.URL.RequestURI()) })
+		if s.before == nil {
+			return nil
+		}
+		return s.before(q)
+	}
 	write(t, s.kubeconfig, fmt.Appendf(nil, `
 apiVersion: v1
 kind: Config
@@ -62,59 +63,28 @@ users: [{name: me, user: {token: t}}]
 contexts:
 - {name: team, context: {cluster: here, user: me, namespace: team-a}}
 - {name: other, context: {cluster: here, user: me}}
-`, server.URL))
+`, s.URL))
 	return s
 }
 
-func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.requests = append(s.requests, r.URL.RequestURI())
-	w.Header().Set("Content-Type", "application/json")
-	switch {
-	case s.before != nil && s.before(w, r):
-	case r.URL.Path == "/version":
-		fmt.Fprint(w, `{"major":"1","minor":"36","gitVersion":"v1.36.0"}`)
-	default:
-		s.list(w, r)
-	}
-}
-
-func (s *apiServer) list(w http.ResponseWriter, r *http.Request) {
-	namespace := ""
-	if _, rest, ok := strings.Cut(r.URL.Path, "/namespaces/"); ok {
-		namespace, _, _ = strings.Cut(rest, "/")
-	}
-	items, kind := []any{}, kindAt(r)
-	for _, o := range s.objects {
-		if o["kind"] != kind.Name {
-			continue
+// store the documents of a text.
+func (s *apiServer) store(t *testing.T, text string) {
+	t.Helper()
+	for _, d := range documents([]byte(text), false) {
+		o := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(d.text, &o.Object); err != nil {
+			t.Fatal(err)
 		}
-		if namespace == "" || (&unstructured.Unstructured{Object: o}).GetNamespace() == namespace {
-			items = append(items, o)
+		for _, kind := range kinds.All() {
+			if o.GetKind() == kind.Name {
+				s.Store("/apis/"+kind.APIVersion()+"/namespaces/"+o.GetNamespace()+"/"+kind.Plural+"/"+o.GetName(), o.Object)
+			}
 		}
 	}
-	start, _ := strconv.Atoi(r.URL.Query().Get("continue"))
-	limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
-	meta := map[string]any{"resourceVersion": "7"}
-	if items = items[min(start, len(items)):]; len(items) > limit {
-		items, meta["continue"] = items[:limit], strconv.Itoa(start+limit)
-	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"apiVersion": "kubeflow.org/v1", "kind": kind.Name + "List", "metadata": meta, "items": items})
-}
-
-// kindAt is the kind that a request is about, or nil.
-func kindAt(r *http.Request) *schema.Kind {
-	for _, kind := range schema.Kinds() {
-		if strings.HasSuffix(r.URL.Path, "/"+kind.Plural) {
-			return kind
-		}
-	}
-	return nil
 }
 
 // requestsFor are those that were about a kind.
-func (s *apiServer) requestsFor(kind *schema.Kind) (some []string) {
+func (s *apiServer) requestsFor(kind *training.Kind) (some []string) {
 	for _, uri := range s.requests {
 		if strings.Contains(uri, "/"+kind.Plural+"?") {
 			some = append(some, uri)
@@ -123,26 +93,11 @@ func (s *apiServer) requestsFor(kind *schema.Kind) (some []string) {
 	return some
 }
 
-// refuseWith answers every request for jobs with a status; PLURAL in it is what was asked for.
-func refuseWith(code int, reason, message string) func(http.ResponseWriter, *http.Request) bool {
-	return func(w http.ResponseWriter, r *http.Request) bool {
-		kind := kindAt(r)
-		if kind == nil {
-			return false
-		}
-		message := strings.ReplaceAll(message, "PLURAL", kind.Plural)
-		w.WriteHeader(code)
-		_ = json.NewEncoder(w).Encode(map[string]any{"apiVersion": "v1", "kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": message})
-		return true
+// refuseWith answers every request with a status; PLURAL in it is what was asked for.
+func refuseWith(code int, message string) func(server.Request) *metav1.Status {
+	return func(q server.Request) *metav1.Status {
+		return server.Refusal(code, strings.ReplaceAll(message, "PLURAL", q.Resource))
 	}
-}
-
-func notServed(w http.ResponseWriter, r *http.Request) bool {
-	if kindAt(r) == nil {
-		return false
-	}
-	http.Error(w, "404 page not found", http.StatusNotFound)
-	return true
 }
 
 // storedJobs are so many objects of which every third is wrong.
@@ -174,13 +129,16 @@ func liveOn(t *testing.T, s *apiServer, talk *bytes.Buffer) *live {
 func TestLivePages(t *testing.T) {
 	for _, forgets := range []int{0, 1, restarts - 1} {
 		s := newAPIServer(t, storedJobs(10))
-		left := forgets
-		s.before = func(w http.ResponseWriter, r *http.Request) bool {
-			if r.URL.Query().Get("continue") != "8" || left == 0 {
-				return false
+		left, page := forgets, 0
+		s.before = func(q server.Request) *metav1.Status {
+			if page++; !q.URL.Query().Has("continue") {
+				page = 1
+			}
+			if page != 3 || left == 0 {
+				return nil
 			}
 			left--
-			return refuseWith(http.StatusGone, "Expired", "too old")(w, r)
+			return refuseWith(http.StatusGone, "too old")(q)
 		}
 		var r report
 		var talk bytes.Buffer
@@ -190,7 +148,7 @@ func TestLivePages(t *testing.T) {
 		if diff := cmp.Diff(summary{Documents: 10, Rejected: 4, Errors: 4}, r.Summary); diff != "" || len(r.Results) != 4 || len(r.objects) != 4 {
 			t.Errorf("%d results of %d objects (-want +got):\n%s", len(r.Results), len(r.objects), diff)
 		}
-		requests := s.requestsFor(schema.TFJob())
+		requests := s.requestsFor(kinds.TFJob())
 		if want := 3 * (forgets + 1); len(requests) != want {
 			t.Errorf("%d requests, want %d: %s", len(requests), want, requests)
 		}
@@ -211,15 +169,18 @@ func TestLiveGivesUp(t *testing.T) {
 		"Unauthorized":  {http.StatusUnauthorized, 2},
 	} {
 		s := newAPIServer(t, storedJobs(10))
-		s.before = func(w http.ResponseWriter, r *http.Request) bool {
-			return r.URL.Query().Has("continue") && refuseWith(test.code, reason, "no more")(w, r)
+		s.before = func(q server.Request) *metav1.Status {
+			if !q.URL.Query().Has("continue") {
+				return nil
+			}
+			return refuseWith(test.code, "no more")(q)
 		}
 		var r report
 		err := liveOn(t, s, new(bytes.Buffer)).check(t.Context(), &r)
 		if err == nil || !strings.HasPrefix(err.Error(), "read the tfjobs: ") || r.Summary != (summary{}) || len(r.Results)+len(r.objects) > 0 {
 			t.Errorf("%s: %v, %+v", reason, err, r)
 		}
-		if got := len(s.requestsFor(schema.TFJob())); got != test.requests {
+		if got := len(s.requestsFor(kinds.TFJob())); got != test.requests {
 			t.Errorf("%s: %d requests, want %d", reason, got, test.requests)
 		}
 	}
@@ -229,11 +190,11 @@ func TestLiveGivesUp(t *testing.T) {
 func TestLiveTells(t *testing.T) {
 	s := newAPIServer(t, storedJobs(10))
 	told := make(chan struct{})
-	s.before = func(_ http.ResponseWriter, r *http.Request) bool {
-		if r.URL.Query().Has("continue") {
+	s.before = func(q server.Request) *metav1.Status {
+		if q.URL.Query().Has("continue") {
 			<-told
 		}
-		return false
+		return nil
 	}
 	var talk bytes.Buffer
 	l := liveOn(t, s, &talk)
@@ -270,7 +231,7 @@ func TestLiveEnds(t *testing.T) {
 		says                string
 	}{
 		{"clean", storedJobs(0), "", 0, ""},
-		{"no API server", "not served", "", 2, "read the pytorchjobs: "},
+		{"no API server", "not served", "", 2, "read the " + kinds.All()[0].Plural + ": "},
 		{"slow", "", "--request-timeout 20ms", 2, "exceeded"},
 		{"unknown context", storedJobs(0), "--context nowhere", 2, `context "nowhere" does not exist`},
 	} {
@@ -278,12 +239,9 @@ func TestLiveEnds(t *testing.T) {
 			s := newAPIServer(t, test.cluster)
 			switch test.name {
 			case "no API server":
-				s.before = func(w http.ResponseWriter, _ *http.Request) bool {
-					http.Error(w, "404 page not found", http.StatusNotFound)
-					return true
-				}
+				s.before = refuseWith(http.StatusNotFound, "404 page not found")
 			case "slow":
-				s.before = func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true }
+				s.before = func(q server.Request) *metav1.Status { <-q.Gone; return nil }
 			}
 			out, _, code, err := runValidate("", append(strings.Fields(test.args), "--live", "--kubeconfig", s.kubeconfig)...)
 			if code != test.code || err != nil && (out != "" || !strings.Contains(err.Error(), test.says)) {
@@ -297,10 +255,10 @@ func TestLiveEnds(t *testing.T) {
 func TestLiveInterrupted(t *testing.T) {
 	s := newAPIServer(t, "")
 	ctx, interrupt := context.WithCancel(t.Context())
-	s.before = func(_ http.ResponseWriter, r *http.Request) bool {
+	s.before = func(q server.Request) *metav1.Status {
 		interrupt()
-		<-r.Context().Done()
-		return true
+		<-q.Gone
+		return nil
 	}
 	cmd := newValidateCommand()
 	cmd.SilenceUsage, cmd.SilenceErrors = true, true
@@ -328,7 +286,7 @@ func TestLiveNamespaces(t *testing.T) {
 		s := newAPIServer(t, "")
 		_, _, code, err := runValidate("", append(strings.Fields(args), "--live", "--kubeconfig", s.kubeconfig)...)
 		var all []string
-		for _, kind := range schema.Kinds() {
+		for _, kind := range kinds.All() {
 			all = append(all, "/apis/"+kind.APIVersion()+strings.ReplaceAll(want, "PLURAL", kind.Plural))
 		}
 		if diff := cmp.Diff(all, s.requests); code != 0 || diff != "" {

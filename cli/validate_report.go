@@ -11,13 +11,17 @@ import (
 	"strings"
 
 	"stoic/schema"
+	"stoic/training"
 )
 
 // report is what was found in all files, or in a cluster. As JSON it is an interface: fields are added, not renamed.
 type report struct {
 	Summary summary   `json:"summary"`
 	Results []finding `json:"results"`
+	// Notes say what is not checked.
+	Notes []string `json:"notes,omitempty"`
 
+	customs []custom // the kinds that --crd names
 	objects []checked
 	ignore  []schema.Code
 	// noun is what was checked, in the singular.
@@ -62,7 +66,7 @@ type name struct {
 	Name      string `json:"name"`
 }
 
-func nameOf(head *schema.Head) name {
+func nameOf(head *training.Head) name {
 	return name{Kind: head.Kind.Name, Namespace: schema.Clean(head.Meta.Namespace, 253), Name: schema.Clean(head.Meta.Name, 253)}
 }
 
@@ -153,7 +157,7 @@ func plural(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun
 }
 
-// oneLine is a file's name as a line of text can hold it: whoever names a file must not write lines of ours, nor
+// oneLine is a file's name as a line of text can hold it: who names a file must not write lines of ours, nor
 // commands of a program that reads them.
 func oneLine(file string) string {
 	if strings.HasPrefix(file, "::") {

@@ -131,7 +131,7 @@ func resultOf(f finding, seen map[string]int) sarifResult {
 	if location.Physical != nil || location.Logical != nil {
 		result.Locations = []sarifLocation{location}
 	}
-	// Neither the line, which moves, nor the value, which may be wrong in a new way. Files are compared by whoever
+	// Neither the line, which moves, nor the value, which may be wrong in a new way. Files are compared by who
 	// compares the fingerprints; here they only tell apart what is in one report.
 	same := strings.Join([]string{string(f.Code), object, f.Path}, "\x00")
 	seen[f.File+"\x00"+same]++

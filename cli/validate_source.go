@@ -73,7 +73,7 @@ func (s source) read(in io.Reader) ([]byte, error) {
 type document struct {
 	text []byte
 	line int
-	// file is what Helm says that the document was made from; empty if nobody says so.
+	// file is what Helm says that the document was made from; empty if no one says so.
 	file string
 }
 

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"stoic/schema"
+	"stoic/training/kinds"
 )
 
 var update = flag.Bool("update", false, "write what the golden files should say")
@@ -291,7 +292,7 @@ func headed(r report) (n int) {
 
 // TestValidateKnowsItsKinds: a document of each kind, in any case, is checked and not skipped.
 func TestValidateKnowsItsKinds(t *testing.T) {
-	for _, kind := range schema.Kinds() {
+	for _, kind := range kinds.All() {
 		for _, name := range []string{kind.Name, strings.ToLower(kind.Name)} {
 			var r report
 			r.source("x", []byte("apiVersion: "+kind.APIVersion()+"\nkind: "+name+"\n"))

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 )
 
@@ -59,4 +60,11 @@ func newVersionCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", `"json" for programs`)
 	return cmd
+}
+
+// BuildInfo is a metric that is always 1 and says in its labels what runs.
+func BuildInfo() prometheus.Collector {
+	b := build()
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "training_operator_build_info", Help: "What runs; always 1.",
+		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Revision, "goversion": b.Go}}, func() float64 { return 1 })
 }

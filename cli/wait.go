@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"stoic/schema"
+	"stoic/training"
 )
 
 // waitFlags say how workers of a PyTorchJob wait for their master.
@@ -24,14 +25,14 @@ type waitFlags struct {
 const waitFile = "/etc/config/initContainer.yaml"
 
 func (f *waitFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.image, "pytorch-init-container-image", schema.WaitImage, "image of the init container in which workers of a PyTorchJob wait for the master")
+	flags.StringVar(&f.image, "pytorch-init-container-image", training.WaitImage, "image of the init container in which workers of a PyTorchJob wait for the master")
 	flags.StringVar(&f.file, "pytorch-init-container-template-file", waitFile, "a file with init containers to use instead, as YAML; {{.MasterAddr}}, {{.InitContainerImage}} and {{.MaxTries}} are filled in; it need not exist")
-	flags.IntVar(&f.tries, "pytorch-init-container-max-tries", schema.WaitTries, "how often the init container asks for the master's name, every two seconds, before it fails")
+	flags.IntVar(&f.tries, "pytorch-init-container-max-tries", training.WaitTries, "how often the init container asks for the master's name, every two seconds, before it fails")
 }
 
 // cluster is what the kinds may know of the cluster.
-func (f *waitFlags) cluster() (schema.Cluster, error) {
-	cluster := schema.Cluster{Domain: os.Getenv("CUSTOM_CLUSTER_DOMAIN"), WaitFor: schema.WaitWith(f.image, f.tries)}
+func (f *waitFlags) cluster() (training.Cluster, error) {
+	cluster := training.Cluster{Domain: os.Getenv("CUSTOM_CLUSTER_DOMAIN"), WaitFor: training.WaitWith(f.image, f.tries)}
 	if f.tries < 1 {
 		return cluster, usageError(fmt.Errorf("--pytorch-init-container-max-tries: found %d, must be at least 1", f.tries))
 	}
@@ -57,9 +58,9 @@ func (f *waitFlags) cluster() (schema.Cluster, error) {
 }
 
 // inCluster are the kinds as `up` serves them: with the defaults.
-func inCluster(kinds []*schema.Kind) []*schema.Kind {
+func inCluster(kinds []*training.Kind) []*training.Kind {
 	for i := range kinds {
-		kinds[i] = kinds[i].In(schema.Cluster{WaitFor: schema.WaitWith(schema.WaitImage, schema.WaitTries)})
+		kinds[i] = kinds[i].In(training.Cluster{WaitFor: training.WaitWith(training.WaitImage, training.WaitTries)})
 	}
 	return kinds
 }

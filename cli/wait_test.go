@@ -10,7 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
-	"stoic/schema"
+	"stoic/training"
+	"stoic/training/kinds"
 )
 
 // waiting are the flags as they are parsed.
@@ -43,14 +44,14 @@ func TestWaitDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(schema.WaitWith("alpine:3.10", 100)("bert-master-0"), cluster.WaitFor("bert-master-0")); diff != "" || cluster.Domain != "cluster.local" {
+	if diff := cmp.Diff(training.WaitWith("alpine:3.10", 100)("bert-master-0"), cluster.WaitFor("bert-master-0")); diff != "" || cluster.Domain != "cluster.local" {
 		t.Errorf("domain %q, -want +got:\n%s", cluster.Domain, diff)
 	}
 	other, err := waiting(t, "--pytorch-init-container-image=busybox:1", "--pytorch-init-container-max-tries=7").cluster()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(schema.WaitWith("busybox:1", 7)("bert-master-0"), other.WaitFor("bert-master-0")); diff != "" {
+	if diff := cmp.Diff(training.WaitWith("busybox:1", 7)("bert-master-0"), other.WaitFor("bert-master-0")); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -79,6 +80,28 @@ func TestWaitTemplate(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWaitTemplateIsNoHTML (W44): what HTML would escape reaches the container as it is, from variables and from the text.
+func TestWaitTemplateIsNoHTML(t *testing.T) {
+	const image, script = `r.example/<a>&'b'+c:1`, `x && y > /dev/null; echo '<a href="b">&amp;'`
+	template := waitTemplate(t, "- name: w\n  image: \"{{.InitContainerImage}}\"\n  command:\n    - |-\n      "+script+"\n    - \"{{.MasterAddr}}\"\n")
+	cluster, err := waiting(t, template, "--pytorch-init-container-image="+image).cluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(cluster.WaitFor("a&b-master-0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []map[string]any
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	want := []map[string]any{{"name": "w", "image": image, "command": []any{script, "a&b-master-0"}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -116,11 +139,11 @@ func TestWaitMistakes(t *testing.T) {
 
 // TestKindsOfExamples: the demonstration watches those kinds that it has jobs of.
 func TestKindsOfExamples(t *testing.T) {
-	py, tf := example{kind: schema.PyTorchJob()}, example{kind: schema.TFJob()}
+	py, tf := example{kind: kinds.PyTorchJob()}, example{kind: kinds.TFJob()}
 	for _, test := range []struct {
 		some []example
-		want []*schema.Kind
-	}{{nil, nil}, {[]example{tf, tf}, []*schema.Kind{schema.TFJob()}}, {[]example{tf, py}, schema.Kinds()}} {
+		want []*training.Kind
+	}{{nil, nil}, {[]example{tf, tf}, []*training.Kind{kinds.TFJob()}}, {[]example{tf, py}, []*training.Kind{kinds.PyTorchJob(), kinds.TFJob()}}} {
 		got := kindsOf(test.some)
 		if len(got) != len(test.want) || len(got) > 0 && (got[0] != test.want[0] || got[len(got)-1] != test.want[len(got)-1]) {
 			t.Errorf("%v: %v, want %v", test.some, kindNames(got), kindNames(test.want))

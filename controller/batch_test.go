@@ -37,7 +37,7 @@ func TestSmallJobIsMadeAtOnce(t *testing.T) {
 }
 
 // TestRefusedSmallJobIsTriedWithOne: a small job that may have no pods costs a batch of refused requests once, and one for each
-// try after that. A large one costs one from the beginning: TestQuotaCostsOneRequestAPass.
+// try after that. A large one costs one from the beginning: TestQuotaCostsOneRequestAReconcile.
 func TestRefusedSmallJobIsTriedWithOne(t *testing.T) {
 	s := newAPIServer(t)
 	s.refuse = func(verb, resource, _ string) *refusing {

@@ -4,48 +4,39 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
+	toolscache "k8s.io/client-go/tools/cache"
 
+	"stoic/controller/apply"
+	"stoic/controller/cache"
+	"stoic/controller/election"
+	"stoic/controller/events"
 	"stoic/controller/lean"
-	"stoic/controller/plan"
-	"stoic/convert"
+	"stoic/controller/serve"
+	"stoic/controller/watch"
 	"stoic/schema"
 )
 
-// Watched is one kind to serve: what it is called, what converts it and what plans it. A kind whose planner
-// is not that of jobs is served by the same engine.
-type Watched struct {
-	Kind    *schema.Kind
-	Convert Converter
-	Plan    func(plan.Observed) plan.Plan
-}
-
-// Jobs are the watched kinds of package schema, with the converter and the planner of jobs.
-func Jobs(kinds []*schema.Kind) []Watched {
-	watched := make([]Watched, len(kinds))
-	for i, kind := range kinds {
-		watched[i] = Watched{Kind: kind, Convert: convert.Object, Plan: plan.Make}
-	}
-	return watched
-}
-
-// Options are what a controller is made of. Every field but Election and Namespace is required.
+// Options are what a controller is made of. Every field but Lease and Namespace is required.
 type Options struct {
+	// Name of the operator: events come from it, and with "_" for "-" the names of the engine's metrics begin with it.
+	Name      string
 	Config    *rest.Config
-	Watched   []Watched
-	Namespace string  // "" is all
-	Workers   int     // per kind
+	Watches   []Watch
+	Namespace string  // of the objects to serve; "" is all. What they own in others is seen all the same
+	Workers   int     // per watch
 	EventQPS  float32 // events per second; negative for no limit
 	Identity  string  // who reports events and holds the lease: the pod's name
-	Election  *Election
+	Lease     *election.Lease
 	Log       *zap.Logger
 	Registry  prometheus.Registerer
 	Now       func() time.Time
@@ -54,39 +45,40 @@ type Options struct {
 // Controller moves the cluster towards what the objects ask for.
 //
 //	API server
-//	  | untyped watch, one per kind (kindLoop)       typed watch: pods, services (children);
-//	  |                                              untyped: what else jobs ask for (extraWatch)
-//	  v                                                       |
-//	convert.Object  in the informer's transform               |
-//	  | Result = Job | Rejection, never an error              |
-//	  v                                                       v
-//	store of results, by key                       store of slim children, by owner UID
-//	  `----------------- keys ---> queue ---> worker <--------'
-//	                                            | observe   stores, not older than own writes; now
+//	  | untyped watch, one per Watch                  watches of what objects own
+//	  v                                               (typed: pods, services; untyped: all others)
+//	Watch.Convert  in the informer's transform               |
+//	  | Result = Object | Rejection, never an error          |
+//	  v                                                      v
+//	cache.Objects, by key                          cache.Dependents, by owner UID
+//	  `----------------- keys ---> queue ---> worker <-------'
+//	                                            | observe   caches, no older than our own writes (consistency); now
 //	                                            v
-//	                                          plan.Make     pure
+//	                                          Watch.Decide  pure
 //	                                            | Plan
 //	                                            v
-//	                                          execute       status -> events -> deletions -> updates -> creations
-//	                                            |
+//	                                          apply         status -> annotations -> events -> deletions -> patches
+//	                                            |           -> creations
 //	                                            v
-//	                                        API server      and round again
+//	                                        API server, and back to its watches
 //
-// Data goes one way. All state is in the API server: what is kept here (queue, stores, floors, told events)
-// is keyed by UID and may be lost at any time.
+// Data flows in one direction. All state is in the API server: what is kept here (queue, caches, required versions,
+// emitted events) is keyed by UID and may be lost at any time.
 type Controller struct {
-	options  Options
-	log      *zap.Logger
-	metrics  *metrics
-	api      *api
-	children *children
-	extras   []*extraWatch
-	emitter  *emitter
-	loops    []*kindLoop
-	breadth  *breadth
-	pace     pace
-	// grace is how long running passes may take to finish when the stop comes. It leaves time, of the 30 seconds that
-	// Kubernetes gives, to tell events and to give the lease back.
+	options    Options
+	log        *zap.Logger
+	metrics    *serve.Metrics
+	source     cache.Source
+	typed      *lean.Clients
+	api        *apply.API
+	emitter    *events.Emitter
+	limiter    *apply.Limiter
+	dependents []*cache.Dependents // of all watches, each once
+	reads      map[*watch.Read]*cache.Dependents
+	watchers   []*watcher
+	timing     election.Timing
+	// grace is how long running reconciles may take to finish when the stop comes. It leaves time, of the 30 seconds that
+	// Kubernetes gives, to send events and to release the lease.
 	grace time.Duration
 
 	// elected is closed when this process may write; at once if there is no election.
@@ -95,118 +87,211 @@ type Controller struct {
 
 // New connects nothing and starts nothing; it fails only on options that cannot work.
 func New(o Options) (*Controller, error) {
-	if len(o.Watched) == 0 {
-		return nil, errors.New("no kind to serve")
+	if len(o.Watches) == 0 {
+		return nil, errors.New("no resource to watch")
 	}
-	m := newMetrics(o.Registry)
-	config := instrument(o.Config, m)
-	untyped, err := lean.NewUntyped(config)
-	if err != nil {
+	c := &Controller{options: o, log: o.Log, metrics: serve.NewMetrics(o.Registry, MetricsPrefix(o.Name)), elected: make(chan struct{}),
+		reads: map[*watch.Read]*cache.Dependents{}, limiter: apply.NewLimiter(o.Workers, o.Now), timing: election.DefaultTiming(), grace: 15 * time.Second}
+	if err := c.connect(); err != nil {
 		return nil, err
 	}
-	asked, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("make the discovery client: %w", err)
+	for _, w := range o.Watches {
+		c.watchers = append(c.watchers, newWatcher(c, w.WithDefaults()))
 	}
-	writer, err := newAPI(config)
-	if err != nil {
-		return nil, err
-	}
-	emit, err := newEmitter(config, o, m)
-	if err != nil {
-		return nil, err
-	}
-	c := &Controller{options: o, log: o.Log, metrics: m, api: writer, emitter: emit, elected: make(chan struct{}), breadth: newBreadth(atOnce*max(o.Workers, 1), o.Now),
-		pace: pace{lease: 15 * time.Second, renew: 10 * time.Second, retry: 2 * time.Second}, grace: 15 * time.Second}
-	if c.children, err = newChildren(config, o, c.wake); err != nil {
-		return nil, err
-	}
-	for _, w := range o.Watched {
-		l := newKindLoop(c, w, untyped, asked)
-		for _, r := range w.Kind.ExtraResources() {
-			l.extras = append(l.extras, c.extra(r, untyped, asked))
-		}
-		c.loops = append(c.loops, l)
+	for _, d := range c.dependents {
+		d.ServeWhile(func() (served, known bool) { return c.isOwnerServed(d) })
 	}
 	return c, nil
 }
 
-// extra is the one watch of a resource of extra objects, made when the first kind names it.
-func (c *Controller) extra(r schema.Resource, untyped dynamic.Interface, d discovery.DiscoveryInterface) *extraWatch {
-	for _, e := range c.extras {
-		if e.resource == r {
-			return e
+// MetricsPrefix is what the names of the engine's own metrics begin with.
+func MetricsPrefix(operator string) string { return strings.ReplaceAll(operator, "-", "_") }
+
+// connect makes the clients.
+func (c *Controller) connect() error {
+	config := c.metrics.Instrument(c.options.Config)
+	untyped, err := lean.NewUntyped(config)
+	if err != nil {
+		return err
+	}
+	found, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return fmt.Errorf("make the discovery client: %w", err)
+	}
+	c.source = cache.Source{Client: untyped, Discovery: discovery.ToServerResourcesInterfaceWithContext(found), Namespace: c.options.Namespace,
+		Metrics: c.metrics, Log: c.log}
+	var names []string
+	for _, w := range c.options.Watches {
+		for _, owned := range w.Owns {
+			names = append(names, owned.Names...)
 		}
 	}
-	e := newExtraWatch(c, r, untyped, d)
-	c.extras = append(c.extras, e)
-	return e
+	if c.typed, err = lean.NewClients(config, names); err != nil {
+		return err
+	}
+	if c.api, err = apply.NewAPI(config); err != nil {
+		return err
+	}
+	c.emitter, err = events.NewEmitter(config, events.Options{Reporter: c.options.Name, Identity: c.options.Identity, QPS: c.options.EventQPS,
+		Log: c.log, Metrics: c.metrics, Now: c.options.Now, Count: c.count})
+	return err
 }
 
-// Run serves until ctx ends, then stops in order: no new passes, running passes finish, told events go out,
-// the lease is released. It returns nil after a graceful stop.
+// count reports an event that was sent to the watch of the object that it is about.
+func (c *Controller) count(head *schema.Head, counted schema.Count) {
+	for _, w := range c.options.Watches {
+		if w.Resource == head.Resource && w.Count != nil {
+			w.Count(head, counted)
+		}
+	}
+}
+
+// dependentsOf is the one cache of an Owned, made when the first watch lists it.
+func (c *Controller) dependentsOf(owned *Owned) *cache.Dependents {
+	for _, d := range c.dependents {
+		if d.Owned == owned {
+			return d
+		}
+	}
+	source := c.source
+	if c.isEverywhere(owned) {
+		source.Namespace = ""
+	}
+	var d *cache.Dependents
+	d = cache.NewDependents(source, c.typed, owned, c.wake, func() { c.wakeAll(d) })
+	c.dependents = append(c.dependents, d)
+	return d
+}
+
+// isOwnerServed says whether objects are served that own what a cache holds; known if the API server has said so of all.
+func (c *Controller) isOwnerServed(d *cache.Dependents) (served, known bool) {
+	known = true
+	for _, w := range c.watchers {
+		if slices.Contains(w.dependents, d) {
+			is, said := w.objects.Served()
+			served, known = served || is, known && said
+		}
+	}
+	return served, known
+}
+
+// isEverywhere: the children of an owner may stand in other namespaces, those that are not served among them.
+func (c *Controller) isEverywhere(owned *Owned) bool {
+	return owned.OwnerAnnotation != "" || slices.ContainsFunc(c.options.Watches, func(w Watch) bool { return w.Resource.Cluster && slices.Contains(w.Owns, owned) })
+}
+
+// readsOf is the one cache of a Read, made when the first watch lists it.
+func (c *Controller) readsOf(read *watch.Read) *cache.Dependents {
+	if d := c.reads[read]; d != nil {
+		return d
+	}
+	var d *cache.Dependents
+	d = cache.NewReads(c.source, read, func() { c.wakeAll(d) })
+	c.reads[read] = d
+	return d
+}
+
+// wakeAll queues all objects that may own what a cache holds: it can be seen now, or not any more.
+func (c *Controller) wakeAll(d *cache.Dependents) {
+	for _, w := range c.watchers {
+		if (slices.Contains(w.dependents, d) || slices.Contains(w.reads, d)) && c.mayWrite() {
+			w.enqueueAll()
+		}
+	}
+}
+
+// wake queues the object that owns a child, or that owns its owner. Children of resources that are not served wake none.
+func (c *Controller) wake(owner cache.Owner) {
+	if !c.mayWrite() {
+		return
+	}
+	c.enqueueOwner(owner)
+	for _, d := range c.dependents {
+		if further := d.OwnerOf(owner); further.UID != "" {
+			c.enqueueOwner(further)
+		}
+	}
+}
+
+func (c *Controller) enqueueOwner(owner cache.Owner) {
+	for _, w := range c.watchers {
+		if w.Resource.Kind == owner.Kind && w.Resource.APIVersion() == owner.APIVersion {
+			head := schema.Head{}
+			if head.Meta.Name = owner.Name; !w.Resource.Cluster {
+				head.Meta.Namespace = owner.Namespace
+			}
+			w.queue.Add(head.Key())
+		}
+	}
+}
+
+// Run serves until ctx ends, then stops in order: no reconcile begins, those that run finish, events that were emitted
+// are sent, the lease is released. It returns nil after a graceful stop.
 func (c *Controller) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	defer running.Wait()
 	defer stopWatching()
 
-	c.children.start(watching, &running)
-	for _, l := range c.loops {
-		running.Go(func() { l.serve(watching) })
+	for _, d := range c.dependents {
+		running.Go(func() { d.Serve(watching) })
 	}
-	for _, e := range c.extras {
-		running.Go(func() { e.serve(watching) })
+	for _, d := range c.reads {
+		running.Go(func() { d.Serve(watching) })
 	}
-	err := c.lead(ctx, func(leading, writing context.Context) error {
-		if !cache.WaitForCacheSync(leading.Done(), c.children.synced) {
+	for _, w := range c.watchers {
+		running.Go(func() { w.objects.Serve(watching) })
+	}
+	lead := election.Election{Config: c.options.Config, Lease: c.options.Lease, Identity: c.options.Identity, Timing: c.timing, Log: c.log}
+	err := lead.Lead(ctx, func(leading, writing context.Context) error {
+		if !toolscache.WaitForCacheSync(leading.Done(), c.childrenReady) {
 			return nil // stopped before it began
 		}
 		c.work(leading, writing)
 		return nil
 	})
-	for _, l := range c.loops {
-		l.queue.ShutDown()
+	for _, w := range c.watchers {
+		w.queue.ShutDown()
 	}
-	c.emitter.queue.ShutDown()
+	c.emitter.ShutDown()
 	c.log.Info("stopped", zap.Error(err))
 	return err
 }
 
-// work runs the workers of every kind until leading ends, and returns when the last pass and the last event
-// are done, or when writing has ended too.
+// work runs the workers of every watch until leading ends, and returns when the last reconcile and the last event are
+// done, or when writing has ended too.
 func (c *Controller) work(leading, writing context.Context) {
 	emitting, stopEmitting := context.WithCancel(writing)
 	defer stopEmitting()
-	var events sync.WaitGroup
-	events.Go(func() { c.emitter.run(emitting) })
+	var emitter sync.WaitGroup
+	emitter.Go(func() { c.emitter.Run(emitting) })
 
 	finishing, stopFinishing := context.WithCancel(writing)
 	defer stopFinishing()
 	close(c.elected)
 	var workers sync.WaitGroup
-	for _, l := range c.loops {
-		l.enqueueAll()
+	for _, w := range c.watchers {
+		w.enqueueAll()
 		for range max(c.options.Workers, 1) {
-			workers.Go(func() { l.work(leading, finishing) })
+			workers.Go(func() { w.work(leading, finishing) })
 		}
 	}
 	<-leading.Done()
-	c.log.Info("stopping: finishing the passes that run")
-	for _, l := range c.loops {
-		l.queue.ShutDown()
+	c.log.Info("stopping: finishing the reconciles that run")
+	for _, w := range c.watchers {
+		w.queue.ShutDown()
 	}
 	enough := time.AfterFunc(c.grace, stopFinishing)
 	defer enough.Stop()
 	workers.Wait()
-	c.emitter.drain(writing, 5*time.Second)
+	c.emitter.Drain(writing, 5*time.Second)
 	stopEmitting()
-	events.Wait()
+	emitter.Wait()
 }
 
-// leads says whether this process may write. A standby queues no keys: they would pile up, those of jobs long gone
+// mayWrite says whether this process leads. A standby queues no keys: they would pile up, those of objects long gone
 // among them.
-func (c *Controller) leads() bool {
+func (c *Controller) mayWrite() bool {
 	select {
 	case <-c.elected:
 		return true
@@ -215,14 +300,37 @@ func (c *Controller) leads() bool {
 	}
 }
 
-// wake queues the job that owns a child. Children of kinds that are not served wake nobody.
-func (c *Controller) wake(owner ownerKey) {
-	if !c.leads() {
-		return
-	}
-	for _, l := range c.loops {
-		if l.kind.Name == owner.kind && l.kind.APIVersion() == owner.apiVersion {
-			l.queue.Add(owner.key)
+func (c *Controller) childrenReady() bool { return c.notReady() == "" }
+
+// notReady is a kind of children that has not been read yet, or "".
+func (c *Controller) notReady() string {
+	for _, d := range c.dependents {
+		if !d.Ready() {
+			return d.Resource.Plural
 		}
 	}
+	return ""
+}
+
+// HealthHandler serves /healthz (the process answers and no reconcile hangs) and /readyz (everything that the API server
+// serves has been read). A standby is ready: it would lead at once.
+func (c *Controller) HealthHandler() http.Handler {
+	return serve.HealthHandler(func() string {
+		for _, w := range c.watchers {
+			if w.hangs() {
+				return "a reconcile of " + w.Resource.Plural + " hangs"
+			}
+		}
+		return ""
+	}, func() string {
+		if waits := c.notReady(); waits != "" {
+			return waits + " have not been read yet"
+		}
+		for _, w := range c.watchers {
+			if !w.objects.Ready() {
+				return w.Resource.Plural + " have not been read yet"
+			}
+		}
+		return ""
+	})
 }

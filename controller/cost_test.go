@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"stoic/schema"
+	"stoic/training"
 )
 
-// TestRequestsOfOneJob: five pods that come up one after the other, as kubelets have it, and end so. Nobody is asked for
-// what is known: ten creations, three writes of the status, and a few events.
+// TestRequestsOfOneJob: five pods that come up one after the other, as kubelets have it, and end so. What is known is not
+// asked for: ten creations, three writes of the status, and a few events.
 func TestRequestsOfOneJob(t *testing.T) {
 	const workers, mostStatuses, mostEvents = 5, 3, 4
 	s := newAPIServer(t)
@@ -21,18 +21,18 @@ func TestRequestsOfOneJob(t *testing.T) {
 		for i := range workers {
 			s.phase(fmt.Sprint("a-worker-", workers-1-i), phase)
 			if i == 0 && phase == "Running" {
-				eventually(t, "the job to run", func() bool { st := s.head("a"); return st.Is(schema.Running) })
+				eventually(t, "the job to run", func() bool { st := s.head("a"); return st.Is(training.Running) })
 			}
 		}
 	}
-	eventually(t, "the end", func() bool { st := s.head("a"); return st.Is(schema.Succeeded) })
+	eventually(t, "the end", func() bool { st := s.head("a"); return st.Is(training.Succeeded) })
 	counts := map[string]int{}
 	s.locked(func() {
 		for _, request := range s.seen {
 			words := strings.Fields(request)
 			counts[words[0]+" "+words[1]]++
 			if words[0] == http.MethodGet && len(words) > 2 {
-				t.Errorf("%s: nobody had to be asked", request)
+				t.Errorf("%s: what is known was asked for", request)
 			}
 		}
 	})

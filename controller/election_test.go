@@ -9,6 +9,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/controller/election"
 )
 
 const leasePath = "/apis/coordination.k8s.io/v1/namespaces/ns/leases/l"
@@ -22,14 +24,14 @@ func lease(holder string, renewed time.Time, seconds int) map[string]any {
 // holder of the lease.
 func (s *apiServer) holder() (name string) {
 	s.locked(func() {
-		spec, _ := s.objects[leasePath]["spec"].(map[string]any)
+		spec, _ := s.At(leasePath)["spec"].(map[string]any)
 		name, _ = spec["holderIdentity"].(string)
 	})
 	return name
 }
 
-// A graceful stop begins no new pass, however many wait.
-func TestStopBeginsNoPass(t *testing.T) {
+// A graceful stop begins no new reconcile, however many wait.
+func TestStopBeginsNoReconcile(t *testing.T) {
 	s := newAPIServer(t)
 	slow := make(chan struct{})
 	s.refuse = func(verb, resource, name string) *refusing {
@@ -43,17 +45,17 @@ func TestStopBeginsNoPass(t *testing.T) {
 		s.put(job("a"+strings.Repeat("x", i%40)+string(rune('a'+i/40)), 1, `{}`))
 	}
 	stop := start(t, c)
-	eventually(t, "two passes that hang", func() bool { return s.count("PATCH tfjobs") == 2 })
-	eventually(t, "a queue", func() bool { return c.loops[0].queue.Len() > 100 })
+	eventually(t, "two reconciles that hang", func() bool { return s.count("PATCH tfjobs") == 2 })
+	eventually(t, "a queue", func() bool { return c.watchers[0].queue.Len() > 100 })
 	time.AfterFunc(100*time.Millisecond, func() { close(slow) })
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
 	if n := s.count("PATCH tfjobs"); n != 2 {
-		t.Errorf("%d passes, want the 2 that ran when the stop came", n)
+		t.Errorf("%d reconciles, want the 2 that ran when the stop came", n)
 	}
 	if n := len(s.names("pods")); n != 2 {
-		t.Errorf("%d pods: the passes that had begun were to be finished", n)
+		t.Errorf("%d pods: the reconciles that had begun were to be finished", n)
 	}
 }
 
@@ -61,12 +63,12 @@ func TestStopBeginsNoPass(t *testing.T) {
 func TestStandbyQueuesNothing(t *testing.T) {
 	s := newAPIServer(t)
 	s.locked(func() { s.store(leasePath, lease("other", time.Now(), 3600)) })
-	c := newTestController(t, s, func(o *Options) { o.Election = &Election{"ns", "l"} })
+	c := newTestController(t, s, func(o *Options) { o.Lease = &election.Lease{Namespace: "ns", Name: "l"} })
 	start(t, c)
 	s.put(job("a", 1, `{}`))
-	eventually(t, "the job in the cache", func() bool { return c.loops[0].objects.Load() != nil && c.loops[0].result("ns/a") != nil })
+	eventually(t, "the job in the cache", func() bool { return c.watchers[0].objects.Get("ns/a") != nil })
 	time.Sleep(50 * time.Millisecond)
-	if n := c.loops[0].queue.Len(); n != 0 {
+	if n := c.watchers[0].queue.Len(); n != 0 {
 		t.Errorf("%d keys wait", n)
 	}
 	s.locked(func() { s.store(leasePath, lease("", time.Now().Add(-time.Hour), 1)) })
@@ -85,10 +87,10 @@ func TestLeaseIsReleasedAfterTheLastWrite(t *testing.T) {
 		}
 		return nil
 	}
-	c := newTestController(t, s, func(o *Options) { o.Election = &Election{"ns", "l"} })
+	c := newTestController(t, s, func(o *Options) { o.Lease = &election.Lease{Namespace: "ns", Name: "l"} })
 	stop := start(t, c)
 	s.put(job("a", 1, `{}`))
-	eventually(t, "a pass that hangs", func() bool { return s.count("POST pods") == 1 })
+	eventually(t, "a reconcile that hangs", func() bool { return s.count("POST pods") == 1 })
 	time.AfterFunc(300*time.Millisecond, func() { close(slow) })
 	if err := stop(); err != nil {
 		t.Error(err)
@@ -102,8 +104,8 @@ func TestLeaseIsReleasedAfterTheLastWrite(t *testing.T) {
 // lease away while a write is under way.
 func TestDeposedLeaderStopsAtOnce(t *testing.T) {
 	s := newAPIServer(t)
-	c := newTestController(t, s, func(o *Options) { o.Election = &Election{"ns", "l"} })
-	c.pace = pace{lease: 3 * time.Second, renew: 2 * time.Second, retry: 200 * time.Millisecond}
+	c := newTestController(t, s, func(o *Options) { o.Lease = &election.Lease{Namespace: "ns", Name: "l"} })
+	c.timing = election.Timing{Duration: 3 * time.Second, Renew: 2 * time.Second, Retry: 200 * time.Millisecond}
 	ended := make(chan error, 1)
 	go func() { ended <- c.Run(context.Background()) }()
 	s.put(job("a", 1, `{}`))
@@ -123,15 +125,15 @@ func TestDeposedLeaderStopsAtOnce(t *testing.T) {
 		}
 	})
 	s.put(job("b", 1, `{}`))
-	eventually(t, "a pass that hangs", func() bool { return s.count("POST pods") == 2 })
+	eventually(t, "a reconcile that hangs", func() bool { return s.count("POST pods") == 2 })
 	begin := time.Now()
 	select {
 	case err := <-ended:
-		if !errors.Is(err, errDeposed) {
+		if !errors.Is(err, election.ErrLeaseLost) {
 			t.Errorf("ended with %v", err)
 		}
 	case <-time.After(8 * time.Second):
-		t.Fatal("a deposed leader goes on with its pass")
+		t.Fatal("a deposed leader continues its reconcile")
 	}
 	if took := time.Since(begin); took > 4*time.Second {
 		t.Errorf("took %v", took)
@@ -141,7 +143,7 @@ func TestDeposedLeaderStopsAtOnce(t *testing.T) {
 	}
 }
 
-// A pass that hangs when the stop comes does not keep the lease from being given back.
+// A reconcile that hangs when the stop comes does not keep the lease from being given back.
 func TestStopHasAnEnd(t *testing.T) {
 	s := newAPIServer(t)
 	hang := make(chan struct{})
@@ -152,11 +154,11 @@ func TestStopHasAnEnd(t *testing.T) {
 		}
 		return nil
 	}
-	c := newTestController(t, s, func(o *Options) { o.Election = &Election{"ns", "l"} })
+	c := newTestController(t, s, func(o *Options) { o.Lease = &election.Lease{Namespace: "ns", Name: "l"} })
 	c.grace = 200 * time.Millisecond
 	stop := start(t, c)
 	s.put(job("a", 1, `{}`))
-	eventually(t, "a pass that hangs", func() bool { return s.count("POST pods") == 1 })
+	eventually(t, "a reconcile that hangs", func() bool { return s.count("POST pods") == 1 })
 	if err := stop(); err != nil {
 		t.Error(err)
 	}

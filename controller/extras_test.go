@@ -1,19 +1,26 @@
 package controller
 
 import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"pgregory.net/rapid"
+	"k8s.io/apimachinery/pkg/types"
 
-	"stoic/controller/plan"
+	"stoic/controller/apply"
+	"stoic/controller/cache"
 	"stoic/schema"
+	"stoic/test/faults/world"
+	"stoic/training"
+	"stoic/training/kinds"
 )
 
 const groupsPath = "/apis/scheduling.volcano.sh/v1beta1/namespaces/ns/podgroups/"
@@ -22,12 +29,16 @@ const groupsPath = "/apis/scheduling.volcano.sh/v1beta1/namespaces/ns/podgroups/
 func ganged(t *testing.T, s *apiServer) *Controller {
 	t.Helper()
 	return newTestController(t, s, func(o *Options) {
-		o.Watched = Jobs([]*schema.Kind{schema.TFJob().In(schema.Cluster{Gang: schema.Gang{Scheduler: "volcano"}})})
+		o.Watches = jobs(o, kinds.TFJob().In(training.Cluster{Gang: training.Gang{Scheduler: "volcano"}}))
 	})
 }
 
 func (s *apiServer) serve(group, plural string) {
-	s.locked(func() { s.serves = map[string]string{group: plural} })
+	kind := map[string]string{"podgroups": "PodGroup", "horizontalpodautoscalers": "HorizontalPodAutoscaler", "priorityclasses": "PriorityClass", "jobs": "Job", "workloads": "Workload"}[plural]
+	name, version, _ := strings.Cut(group, "/")
+	s.locked(func() {
+		s.Serve(world.Resource{Group: name, Version: version, Plural: plural, Kind: kind, Namespaced: plural != "priorityclasses", Status: plural != "priorityclasses"})
+	})
 }
 
 func (s *apiServer) serveVolcano() { s.serve("scheduling.volcano.sh/v1beta1", "podgroups") }
@@ -35,19 +46,18 @@ func (s *apiServer) serveVolcano() { s.serve("scheduling.volcano.sh/v1beta1", "p
 // groupPhase is what Volcano writes.
 func (s *apiServer) groupPhase(name string, phase any) {
 	s.locked(func() {
-		o := map[string]any{}
-		mergeInto(o, s.objects[groupsPath+name])
+		o := maps.Clone(s.At(groupsPath + name))
 		o["status"] = map[string]any{"phase": phase}
 		s.store(groupsPath+name, o)
 	})
 }
 
-// Reasons of the stored events.
-func (s *apiServer) told(reason string) bool {
+// hasEvent says whether an event of this reason is stored.
+func (s *apiServer) hasEvent(reason string) bool {
 	found := false
 	s.locked(func() {
-		for path, o := range s.objects {
-			found = found || strings.Contains(path, "/events/") && o["reason"] == reason
+		for _, o := range s.Objects("events") {
+			found = found || o["reason"] == reason
 		}
 	})
 	return found
@@ -69,19 +79,19 @@ func TestGangFromBeginningToEnd(t *testing.T) {
 	eventually(t, "the pods", func() bool { return len(s.names("pods")) == 2 })
 	s.phase("a-worker-0", "Succeeded")
 	eventually(t, "the end of the group", func() bool { return len(s.names("podgroups")) == 1 })
-	eventually(t, "the event", func() bool { return s.told(schema.ReasonCreatedPodGroup) })
+	eventually(t, "the event", func() bool { return s.hasEvent(training.ReasonCreatedPodGroup) })
 	if writes := s.count("PATCH podgroups"); writes > 0 {
 		t.Errorf("%d updates of what did not change", writes)
 	}
 }
 
-// A CRD that comes later: the job waits, is told why, and goes on by itself.
+// A CRD that comes later: the job waits, an event says why, and it continues by itself.
 func TestGangWithoutCRD(t *testing.T) {
 	s := newAPIServer(t)
 	c := ganged(t, s)
 	start(t, c)
 	s.put(job("a", 1, `{}`))
-	eventually(t, "the event", func() bool { return s.told(schema.ReasonPodGroupUnavailable) })
+	eventually(t, "the event", func() bool { return s.hasEvent(training.ReasonPodGroupUnavailable) })
 	if n := s.count("POST podgroups") + s.count("POST pods"); n > 0 {
 		t.Errorf("%d requests for nothing", n)
 	}
@@ -90,6 +100,26 @@ func TestGangWithoutCRD(t *testing.T) {
 	if got := counted(t, c, "training_operator_kind_served"); got != 2 {
 		t.Errorf("%v kinds are served", got)
 	}
+}
+
+// A resource that objects cannot do without and that is not served: nothing is decided, their authors are told why, and
+// they are reconciled when it comes, without polling in between.
+func TestRequiredResourceThatIsNotServed(t *testing.T) {
+	s := newAPIServer(t)
+	c := newTestController(t, s, func(o *Options) {
+		o.Watches = jobs(o, kinds.TFJob().In(training.Cluster{Gang: training.Gang{Scheduler: "volcano"}}))
+		for _, owned := range o.Watches[0].Owns {
+			owned.Optional = false
+		}
+	})
+	start(t, c)
+	s.put(job("a", 1, `{}`))
+	eventually(t, "the event", func() bool { return s.hasEvent("TFJobFailedValidation") })
+	if n := s.count("POST pods") + s.count("PATCH tfjobs"); n > 0 {
+		t.Errorf("%d writes for an object whose children cannot be seen", n)
+	}
+	s.serveVolcano()
+	eventually(t, "the group", func() bool { return len(s.names("podgroups")) == 1 })
 }
 
 // Without the flag nothing is asked about groups.
@@ -104,7 +134,7 @@ func TestWithoutGang(t *testing.T) {
 	}
 }
 
-// What may not be watched is told to the author with the reason.
+// What may not be watched is reported to the author with the reason.
 func TestGangForbidden(t *testing.T) {
 	s := newAPIServer(t)
 	s.serveVolcano()
@@ -116,12 +146,12 @@ func TestGangForbidden(t *testing.T) {
 	}
 	start(t, ganged(t, s))
 	s.put(job("a", 1, `{}`))
-	eventually(t, "the event", func() bool { return s.told(schema.ReasonPodGroupUnavailable) })
+	eventually(t, "the event", func() bool { return s.hasEvent(training.ReasonPodGroupUnavailable) })
 	s.locked(func() { s.refuse = nil })
 	eventually(t, "the group", func() bool { return len(s.names("podgroups")) == 1 })
 }
 
-// A group of somebody else's is not touched, and the job waits.
+// A group of another owner is not touched, and the job waits.
 func TestForeignGroup(t *testing.T) {
 	s := newAPIServer(t)
 	s.serveVolcano()
@@ -131,7 +161,7 @@ func TestForeignGroup(t *testing.T) {
 	})
 	start(t, ganged(t, s))
 	s.put(job("a", 1, `{}`))
-	eventually(t, "the event", func() bool { return s.told(schema.ReasonNameConflict) })
+	eventually(t, "the event", func() bool { return s.hasEvent(training.ReasonNameConflict) })
 	if n := s.count("PATCH podgroups") + s.count("DELETE podgroups") + s.count("POST pods"); n > 0 {
 		t.Errorf("%d requests", n)
 	}
@@ -143,91 +173,102 @@ func TestGroupOfAnEarlierOperator(t *testing.T) {
 	s.serveVolcano()
 	group := owned("a", "mine", "TFJob", "a", "")
 	s.locked(func() { s.store(groupsPath+"a", group) })
-	l := ganged(t, s).loops[0]
-	made, err := l.createOne(t.Context(), someHead(), schema.Object{Resource: schema.PodGroups(), Namespace: "ns", Name: "a",
-		Body: []byte(`{"metadata":{"name":"a"}}`)})
-	if made || err != nil {
-		t.Errorf("made: %v, error: %v", made, err)
+	c := ganged(t, s)
+	l := c.watchers[0]
+	_, err := l.apply(t, l.seen(someHead()), schema.Plan{Create: []schema.Object{{Resource: training.PodGroups(), Namespace: "ns", Name: "a",
+		Body: []byte(`{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"PodGroup","metadata":{"name":"a"}}`)}}})
+	if err != nil {
+		t.Errorf("error: %v", err)
 	}
-	labels, _ := s.objects[groupsPath+"a"]["metadata"].(map[string]any)["labels"].(map[string]any)
-	if labels[schema.LabelOperator] != schema.TFJob().Controller || labels[schema.LabelJob] != "a" {
+	labels, _ := s.At(groupsPath + "a")["metadata"].(map[string]any)["labels"].(map[string]any)
+	if labels[training.LabelOperator] != kinds.TFJob().Controller || labels[training.LabelJob] != "a" {
 		t.Errorf("its labels are %v", labels)
+	}
+	if messages := emitting(t, s, c)(); len(messages) > 0 {
+		t.Errorf("emitted, though nothing was created: %q", messages)
 	}
 }
 
-// A schema that drops what we want is written to once, not in every pass.
-func TestUpdateThatChangesNothing(t *testing.T) {
+// A schema that drops what is wanted is written to once, not in every reconcile.
+func TestPatchThatChangesNothing(t *testing.T) {
 	s := newAPIServer(t)
 	s.serveVolcano()
 	s.keep = func(o map[string]any) { delete(o["spec"].(map[string]any), "minMember") }
 	s.locked(func() {
 		s.store(groupsPath+"a", map[string]any{"metadata": map[string]any{"name": "a", "namespace": "ns"}, "spec": map[string]any{}})
 	})
-	l := ganged(t, s).loops[0]
-	version := s.objects[groupsPath+"a"]["metadata"].(map[string]any)["resourceVersion"].(string)
-	update := plan.Update{Resource: schema.PodGroups(), Namespace: "ns", Name: "a", UID: "group", ResourceVersion: version,
-		Patch: []byte(`{"metadata":{"resourceVersion":"` + version + `"},"spec":{"minMember":1}}`)}
+	l := ganged(t, s).watchers[0]
+	version := s.At(groupsPath + "a")["metadata"].(map[string]any)["resourceVersion"].(string)
+	patch := schema.Patch{Resource: training.PodGroups(), Namespace: "ns", Name: "a", UID: "group", ResourceVersion: version,
+		Body: []byte(`{"metadata":{"resourceVersion":"` + version + `"},"spec":{"minMember":1}}`)}
 	for range 3 {
-		if again, err := l.update(t.Context(), someHead(), []plan.Update{update}); err != nil || again != 0 {
-			t.Fatalf("look again in %s for what changes nothing: %v", again, err)
+		if requeue, err := l.apply(t, l.seen(someHead()), schema.Plan{Patch: []schema.Patch{patch}}); err != nil || requeue != 0 {
+			t.Fatalf("requeued after %s for what changes nothing: %v", requeue, err)
 		}
 	}
 	if n := s.count("PATCH podgroups"); n != 1 {
 		t.Errorf("%d requests", n)
 	}
-	stale := update
-	stale.ResourceVersion, stale.Patch = "1", []byte(`{"metadata":{"resourceVersion":"1"},"spec":{"minMember":2}}`)
-	if _, err := l.update(t.Context(), someHead(), []plan.Update{stale}); sortError(err) != retry {
+	stale := patch
+	stale.ResourceVersion, stale.Body = "1", []byte(`{"metadata":{"resourceVersion":"1"},"spec":{"minMember":2}}`)
+	if _, err := l.apply(t, l.seen(someHead()), schema.Plan{Patch: []schema.Patch{stale}}); apply.ClassOf(err) != apply.Retry {
 		t.Errorf("an object that has changed: %v", err)
 	}
 }
 
-// An autoscaler that is refused costs one request in a while, whatever else happens to the job, until it is changed.
-func TestRefusedExtra(t *testing.T) {
-	s := newAPIServer(t)
+// refusingAutoscalers is an API server that refuses the first creations of autoscalers for good, and counts all.
+func refusingAutoscalers(t *testing.T, first int32) (s *apiServer, tries *atomic.Int32) {
+	t.Helper()
+	s, tries = newAPIServer(t), &atomic.Int32{}
 	s.serve("autoscaling/v2", "horizontalpodautoscalers")
 	s.refuse = func(verb, resource, _ string) *refusing {
-		if verb == http.MethodPost && resource == "horizontalpodautoscalers" {
+		if verb == http.MethodPost && resource == "horizontalpodautoscalers" && tries.Add(1) <= first {
 			return &refusing{http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "no"}
 		}
 		return nil
 	}
+	return s, tries
+}
+
+// autoscalerOf is a plan that creates one autoscaler.
+func autoscalerOf() schema.Plan {
+	return schema.Plan{Create: []schema.Object{{Resource: training.Autoscalers(), Namespace: "ns", Name: "a", Body: []byte(`{"metadata":{"name":"a"}}`)}}}
+}
+
+// An autoscaler that is refused costs one request in a while, whatever else happens to the job, until it is changed.
+func TestRefusedExtra(t *testing.T) {
+	s, _ := refusingAutoscalers(t, math.MaxInt32)
 	now := time.Now()
 	l := newTestController(t, s, func(o *Options) {
-		o.Watched = Jobs([]*schema.Kind{schema.PyTorchJob()})
+		o.Watches = jobs(o, kinds.PyTorchJob())
 		o.Now = func() time.Time { return now }
-	}).loops[0]
+	}).watchers[0]
 	head := someHead()
-	object := schema.Object{Resource: schema.Autoscalers(), Namespace: "ns", Name: "a", Body: []byte(`{"metadata":{"name":"a"}}`)}
-	create := func() (time.Duration, error) {
-		_, again, err := l.createExtras(t.Context(), head, []schema.Object{object})
-		return again, err
-	}
 	for i, step := range []struct {
 		change func()
 		want   int
 		again  time.Duration // where nothing was sent
 	}{
 		{func() {}, 1, 0},
-		{func() {}, 1, firstProbe},
-		{func() { now = now.Add(firstProbe / 2) }, 1, firstProbe / 2},
-		{func() { now = now.Add(firstProbe / 2) }, 2, 0},
-		{func() { now = now.Add(firstProbe) }, 2, firstProbe},
-		{func() { now = now.Add(firstProbe) }, 3, 0},
+		{func() {}, 1, apply.FirstRefused},
+		{func() { now = now.Add(apply.FirstRefused / 2) }, 1, apply.FirstRefused / 2},
+		{func() { now = now.Add(apply.FirstRefused / 2) }, 2, 0},
+		{func() { now = now.Add(apply.FirstRefused) }, 2, apply.FirstRefused},
+		{func() { now = now.Add(apply.FirstRefused) }, 3, 0},
 		{func() { head.Meta.Generation++ }, 4, 0},
-		{func() { now = now.Add(firstProbe) }, 5, 0},
-		{func() { l.forget(head) }, 6, 0},
-		{func() { now = now.Add(slowProbe) }, 7, 0},
-		{func() { now = now.Add(slowProbe) }, 8, 0},
-		{func() { now = now.Add(slowProbe) }, 9, 0},
-		{func() { now = now.Add(slowProbe) }, 10, 0},
-		{func() { now = now.Add(slowProbe) }, 11, 0},
-		{func() { now = now.Add(slowProbe - time.Second) }, 11, time.Second},
+		{func() { now = now.Add(apply.FirstRefused) }, 5, 0},
+		{func() { l.forget(head.Meta.UID) }, 6, 0},
+		{func() { now = now.Add(apply.LastRefused) }, 7, 0},
+		{func() { now = now.Add(apply.LastRefused) }, 8, 0},
+		{func() { now = now.Add(apply.LastRefused) }, 9, 0},
+		{func() { now = now.Add(apply.LastRefused) }, 10, 0},
+		{func() { now = now.Add(apply.LastRefused) }, 11, 0},
+		{func() { now = now.Add(apply.LastRefused - time.Second) }, 11, time.Second},
 		{func() { now = now.Add(time.Second) }, 12, 0},
 	} {
 		step.change()
 		before := s.count("POST horizontalpodautoscalers")
-		again, err := create()
+		again, err := l.apply(t, l.seen(head), autoscalerOf())
 		if got := s.count("POST horizontalpodautoscalers"); got != step.want || again != step.again || (err != nil) != (step.want > before) {
 			t.Errorf("step %d: %d requests, want %d; again in %s, want %s; error %v", i, got, step.want, again, step.again, err)
 		}
@@ -237,30 +278,19 @@ func TestRefusedExtra(t *testing.T) {
 // TestRefusedExtraIsTriedAgain: the job runs well without it, and nothing happens to it; the autoscaler comes all the same when
 // it is let through. Found by the fault rig (G6).
 func TestRefusedExtraIsTriedAgain(t *testing.T) {
-	s := newAPIServer(t)
-	s.serve("autoscaling/v2", "horizontalpodautoscalers")
-	var tries atomic.Int32
-	s.refuse = func(verb, resource, _ string) *refusing {
-		if verb == http.MethodPost && resource == "horizontalpodautoscalers" && tries.Add(1) <= 2 {
-			return &refusing{http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "no"}
-		}
-		return nil
-	}
+	s, tries := refusingAutoscalers(t, 2)
 	now := newClock()
-	l := newTestController(t, s, func(o *Options) { o.Watched, o.Now = Jobs([]*schema.Kind{schema.PyTorchJob()}), now.now }).loops[0]
-	head := someHead()
-	object := schema.Object{Resource: schema.Autoscalers(), Namespace: "ns", Name: "a", Body: []byte(`{"metadata":{"name":"a"}}`)}
-	todo := plan.Plan{Create: []schema.Object{object}}
-	l.floors.trust(head.Meta.UID)
+	l := newTestController(t, s, func(o *Options) { o.Watches, o.Now = jobs(o, kinds.PyTorchJob()), now.now }).watchers[0]
+	head := l.seen(someHead())
 	for try := range 3 {
-		_, err := l.execute(t.Context(), plan.Observed{Head: head, Now: now.now()}, todo)
+		_, err := l.apply(t, head, autoscalerOf())
 		if (err == nil) != (try == 2) {
 			t.Errorf("try %d: %v", try, err)
 		}
 		if try < 2 {
-			again, err := l.execute(t.Context(), plan.Observed{Head: head, Now: now.now()}, todo)
-			if err != nil || again <= 0 || again > firstProbe<<try {
-				t.Fatalf("after try %d, by an event: looks again in %s: %v", try, again, err)
+			again, err := l.apply(t, head, autoscalerOf())
+			if err != nil || again <= 0 || again > apply.FirstRefused<<try {
+				t.Fatalf("after try %d, by an event: requeued after %s: %v", try, again, err)
 			}
 			now.pass(again)
 		}
@@ -270,55 +300,106 @@ func TestRefusedExtraIsTriedAgain(t *testing.T) {
 	}
 }
 
-// The transform is total, and an object of any shape keeps its name.
-func TestSlimExtraIsTotal(t *testing.T) {
-	e := ganged(t, newAPIServer(t)).extras[0]
-	values := rapid.OneOf(rapid.Just[any](nil), rapid.String().AsAny(), rapid.Int64().AsAny(), rapid.Float64().AsAny(),
-		rapid.Just[any](map[string]any{"phase": []any{1}}), rapid.Just[any](map[string]any{"phase": "Running"}), rapid.Just[any]([]any{map[string]any{}}))
-	rapid.Check(t, func(t *rapid.T) {
-		u := &unstructured.Unstructured{Object: map[string]any{
-			"metadata": map[string]any{"name": "a", "labels": values.Draw(t, "labels"), "ownerReferences": values.Draw(t, "owners"), "creationTimestamp": values.Draw(t, "created")},
-			"spec":     values.Draw(t, "spec"), "status": values.Draw(t, "status")}}
-		obj, err := e.slim(u)
-		c, ok := obj.(*child)
-		if err != nil || !ok || c.Name != "a" || c.extra == nil {
-			t.Fatalf("%+v, %v", obj, err)
+// What a decision depends on wakes the job, and a report that changes nothing else does not.
+func TestWhatOfAnExtraWakes(t *testing.T) {
+	s := newAPIServer(t)
+	s.serveVolcano()
+	c := ganged(t, s)
+	var groups *Owned
+	for _, d := range c.dependents {
+		if d.Resource == training.PodGroups() {
+			groups = d.Owned
 		}
-		if again, err := e.slim(obj); again != obj || err != nil {
-			t.Fatalf("changed on its second way: %v, %v", again, err)
-		}
-	})
-	for _, odd := range []any{nil, 7, (*unstructured.Unstructured)(nil), &unstructured.Unstructured{}} {
-		if obj, err := e.slim(odd); err != nil || obj == nil {
-			t.Errorf("%v: %v, %v", odd, obj, err)
+	}
+	var mu sync.Mutex
+	woken := map[string]int{}
+	d := cache.NewDependents(c.source, c.typed, groups, func(owner cache.Owner) {
+		mu.Lock()
+		defer mu.Unlock()
+		woken[owner.Name]++
+	}, func() {})
+	wakes := func(owner string) int {
+		mu.Lock()
+		defer mu.Unlock()
+		return woken[owner]
+	}
+	put := func(name string, change func(o map[string]any)) {
+		s.locked(func() {
+			o := owned(name, "u-"+name, "TFJob", name, kinds.TFJob().Controller)
+			o["apiVersion"], o["kind"] = "scheduling.volcano.sh/v1beta1", "PodGroup"
+			meta := o["metadata"].(map[string]any)
+			meta["uid"] = "g-" + name
+			o["spec"], o["status"] = map[string]any{}, map[string]any{"phase": "Pending"}
+			change(o)
+			s.store(groupsPath+name, o)
+		})
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var serving sync.WaitGroup
+	serving.Go(func() { d.Serve(ctx) })
+	defer serving.Wait()
+	defer stop()
+	eventually(t, "the watch", d.Known)
+	i := 0
+	for what, c := range map[string]struct {
+		change func(o map[string]any)
+		wakes  int
+	}{
+		"nothing but the version": {func(map[string]any) {}, 0},
+		"a report":                {func(o map[string]any) { o["status"].(map[string]any)["running"] = 1 }, 0},
+		"the phase":               {func(o map[string]any) { o["status"] = map[string]any{"phase": "Inqueue"} }, 1},
+		"the spec":                {func(o map[string]any) { o["spec"] = map[string]any{"minMember": 1} }, 1},
+		"its end":                 {func(o map[string]any) { o["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-01T00:00:00Z" }, 1},
+		"another of its name":     {func(o map[string]any) { o["metadata"].(map[string]any)["uid"] = "h" }, 1},
+	} {
+		name, last := fmt.Sprint("a", i), fmt.Sprint("last", i)
+		i++
+		put(name, func(map[string]any) {})
+		eventually(t, "the object", func() bool { return wakes(name) == 1 })
+		put(name, c.change)
+		put(last, func(map[string]any) {}) // events come in order
+		eventually(t, "the object after it", func() bool { return wakes(last) == 1 })
+		if got := wakes(name) - 1; got != c.wakes {
+			t.Errorf("%s: woken %d times, want %d", what, got, c.wakes)
 		}
 	}
 }
 
-// What a decision depends on wakes the job, and a report that changes nothing else does not.
-func TestWhatOfAnExtraWakes(t *testing.T) {
-	woken := 0
-	handler := (&extraWatch{}).waking(func(ownerKey) { woken++ })
-	version := func(v string, change func(*schema.StoredExtra)) *child {
-		c := &child{owned: unique.Make(ownerKey{uid: "u", kind: "TFJob", key: "ns/a"}),
-			extra: &schema.StoredExtra{Name: "a", UID: "g", ResourceVersion: v, Phase: "Pending", Spec: []byte(`{}`)}}
-		change(c.extra)
-		return c
+// TestEndsThatWereMissed: jobs that go while their watch is down leave nothing in memory; what is known of the others is kept.
+func TestEndsThatWereMissed(t *testing.T) {
+	s, _ := refusingAutoscalers(t, math.MaxInt32)
+	now := time.Now()
+	c := newTestController(t, s, func(o *Options) {
+		o.Watches, o.Now = jobs(o, kinds.PyTorchJob(), kinds.TFJob().In(training.Cluster{Gang: training.Gang{Scheduler: "volcano"}})), func() time.Time { return now }
+	})
+	l, other := c.watchers[0], c.watchers[1]
+	refused := func(l *watcher, uid types.UID) (requests int) {
+		head, before := someHead(), s.count("POST horizontalpodautoscalers")
+		head.Meta.UID = uid
+		if _, err := l.apply(t, l.seen(head), autoscalerOf()); err != nil && apply.ClassOf(err) != apply.Refused {
+			t.Fatal(err)
+		}
+		return s.count("POST horizontalpodautoscalers") - before
 	}
-	for what, c := range map[string]struct {
-		change func(*schema.StoredExtra)
-		wakes  int
-	}{
-		"nothing but the version": {func(*schema.StoredExtra) {}, 0},
-		"the phase":               {func(e *schema.StoredExtra) { e.Phase = "Inqueue" }, 1},
-		"the spec":                {func(e *schema.StoredExtra) { e.Spec = []byte(`{"minMember":1}`) }, 1},
-		"its end":                 {func(e *schema.StoredExtra) { e.Deleting = true }, 1},
-		"another of its name":     {func(e *schema.StoredExtra) { e.UID = "h" }, 1},
-	} {
-		woken = 0
-		handler.OnUpdate(version("1", func(*schema.StoredExtra) {}), version("2", c.change))
-		if woken != c.wakes {
-			t.Errorf("%s: woken %d times, want %d", what, woken, c.wakes)
+	for range 2 { // the second one is known to be refused
+		for uid, l := range map[types.UID]*watcher{"gone": l, "there": l, "of another kind": other} {
+			refused(l, uid)
+		}
+	}
+	if n := s.count("POST horizontalpodautoscalers"); n != 3 || l.store.Len() != 2 || other.store.Len() != 1 {
+		t.Fatalf("%d requests, want 3; of %d and %d objects something is known, want 2 and 1", n, l.store.Len(), other.store.Len())
+	}
+	l.replaced(map[types.UID]bool{"there": true})
+	if l.store.Len() != 1 || other.store.Len() != 1 || !l.store.Verified("there") || !other.store.Verified("of another kind") {
+		t.Errorf("after a new list of the jobs of one kind something is known of %d jobs of this kind and of %d of the other", l.store.Len(), other.store.Len())
+	}
+	for _, c := range []struct {
+		l    *watcher
+		uid  types.UID
+		want int
+	}{{l, "gone", 1}, {l, "there", 0}, {other, "of another kind", 0}} {
+		if got := refused(c.l, c.uid); got != c.want {
+			t.Errorf("after a new list: %d requests for the job %q, want %d", got, c.uid, c.want)
 		}
 	}
 }

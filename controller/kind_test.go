@@ -3,71 +3,86 @@ package controller
 import (
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
 
 	"stoic/convert"
 	"stoic/schema"
+	"stoic/training"
+	"stoic/training/kinds"
+	"stoic/training/operator"
 )
 
-// The kind comes late, goes and comes back with other objects under the same names.
+// The kind comes late, is deleted and comes back with other objects under the same names.
 func TestKindComesAndGoes(t *testing.T) {
 	s := newAPIServer(t)
-	s.absent = true
+	s.Unserve("tfjobs")
 	c := newTestController(t, s, nil)
 	start(t, c)
-	l := c.loops[0]
-	eventually(t, "readiness without the kind", l.ready)
-	s.locked(func() { s.absent = false })
+	l := c.watchers[0]
+	eventually(t, "readiness without the kind", l.objects.Ready)
+	s.locked(func() { s.Serve(tfjobs()) })
 	s.put(job("a", 1, `{}`))
 	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
-	s.locked(func() { s.absent = true; delete(s.objects, jobsPath+"a") })
-	eventually(t, "the end of the watch", func() bool { return l.objects.Load() == nil })
-	eventually(t, "nothing kept of what is gone", func() bool {
-		l.floors.mu.Lock()
-		defer l.floors.mu.Unlock()
-		return len(l.floors.jobs) == 0
-	})
+	s.locked(func() { s.drop(jobsPath + "a"); s.Unserve("tfjobs") })
+	eventually(t, "the end of the watch", func() bool { return l.objects.Version() == "" })
+	eventually(t, "nothing kept of what is gone", func() bool { return l.store.Len() == 0 })
 	if got := counted(t, c, "training_operator_kind_served"); got != 0 {
 		t.Errorf("served is %v", got)
 	}
-	s.locked(func() { s.absent = false })
+	s.locked(func() { s.Serve(tfjobs()) })
 	s.put(job("a", 1, `{}`))
-	eventually(t, "the status of the new job", func() bool { st := s.head("a"); return st.Is(schema.Created) })
+	eventually(t, "the status of the new job", func() bool { st := s.head("a"); return st.Is(training.Created) })
 }
 
-// A kind whose CRD nobody has installed is no reason to leave the others alone.
-func TestMissingKindStopsNobodyElse(t *testing.T) {
+// A kind whose CRD is not installed is no reason not to serve the others.
+func TestMissingKindStopsNoOther(t *testing.T) {
 	s := newAPIServer(t)
-	start(t, newTestController(t, s, func(o *Options) { o.Watched = Jobs([]*schema.Kind{schema.PyTorchJob(), schema.TFJob()}) }))
+	start(t, newTestController(t, s, func(o *Options) { o.Watches = jobs(o, kinds.PyTorchJob(), kinds.TFJob()) }))
 	s.put(job("a", 1, `{}`))
 	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
 }
 
 func resultOf(uid, version string) *convert.Result {
-	head := &schema.Head{Kind: schema.TFJob(), Meta: metav1.ObjectMeta{Namespace: "ns", Name: "a", UID: types.UID(uid), ResourceVersion: version}}
-	return &convert.Result{Head: head, Job: &schema.Job{Head: head}}
+	result := operator.Convert(kinds.TFJob(), &unstructured.Unstructured{Object: job("a", 1, `{}`)})
+	result.Meta.UID, result.Meta.ResourceVersion = types.UID(uid), version
+	return result
 }
 
-// What is known of an object goes with it, in whatever way its end is told.
+// What is known of an object is forgotten when it ends, in whatever way its end is reported. A deletion that the watch missed is
+// reported as one by package cache.
 func TestHandlersForget(t *testing.T) {
-	l := newTestController(t, newAPIServer(t), nil).loops[0]
+	s := newAPIServer(t)
+	l := newTestController(t, s, nil).watchers[0]
 	close(l.elected)
 	first, second := resultOf("1", "10"), resultOf("2", "20")
+	s.put(job("a", 1, `{}`))
+	s.prune = func(status map[string]any) { delete(status, "startTime"); delete(status, "conditions") }
+	write := func() (requests int) { // of a status that the server does not keep
+		head, before := *first.Head, s.count("PATCH")
+		head.Meta.ResourceVersion = s.storedVersion()
+		if _, err := l.apply(t, &head, schema.Plan{Status: statusAt(1, "A")}); err != nil {
+			t.Fatal(err)
+		}
+		return s.count("PATCH") - before
+	}
 	for name, end := range map[string]func(){
 		"deleted":                     func() { l.deleted(first) },
-		"deletion missed":             func() { l.deleted(cache.DeletedFinalStateUnknown{Key: "ns/a", Obj: first}) },
-		"made anew between two lists": func() { l.updated(first, second) },
+		"recreated between two lists": func() { l.updated(first, second) },
 	} {
-		l.floors.raise("1", "10", "", "")
-		l.pruned.note("1", statusAt(1, "A"), nil, "10")
-		end()
-		if len(l.floors.jobs)+len(l.pruned.wrote) > 0 {
-			t.Errorf("%s: %v %v are left", name, l.floors.jobs, l.pruned.wrote)
+		if n := write() + write(); n != 1 || l.store.Len() != 1 {
+			t.Errorf("%s: %d requests, want 1, as it is known what the server keeps; of %d objects something is known", name, n, l.store.Len())
 		}
+		end()
+		if n := l.store.Len(); n > 0 {
+			t.Errorf("%s: of %d objects something is left", name, n)
+		}
+		if n := write(); n != 1 {
+			t.Errorf("%s: it is still known what the server keeps of the status", name)
+		}
+		l.forget("1")
 		if l.queue.Len() == 0 {
-			t.Errorf("%s: nobody will look at the next job of that name", name)
+			t.Errorf("%s: the next job of that name is not queued", name)
 			continue
 		}
 		key, _ := l.queue.Get()
@@ -76,13 +91,10 @@ func TestHandlersForget(t *testing.T) {
 		}
 		l.queue.Done(key)
 	}
-	l.deleted(cache.DeletedFinalStateUnknown{Key: "ns/a"})
-	l.added("nonsense")
-	l.updated(nil, nil)
 	l.updated(first, first)
-	l.floors.raise("1", "11", "", "")
+	l.store.WroteObject("1", "11")
 	l.updated(first, resultOf("1", "11"))
 	if n := l.queue.Len(); n != 0 {
-		t.Errorf("%d keys wait after a relist, our own echo and nonsense", n)
+		t.Errorf("%d keys wait after a relist and our own echo", n)
 	}
 }

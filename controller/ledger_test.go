@@ -2,7 +2,6 @@ package controller
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,9 +12,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"stoic/controller/lean"
-	"stoic/controller/plan"
+	"stoic/controller/apply"
 	"stoic/schema"
+	"stoic/training"
+	"stoic/training/plan"
 )
 
 // failing stores a job whose one worker may be restarted, starts a controller of pods that are old enough to be replaced
@@ -33,10 +33,10 @@ func failing(t *testing.T, policy string) (*apiServer, *Controller) {
 }
 
 // ledger reads that of the stored job a.
-func (s *apiServer) ledger() (l schema.Ledger) {
+func (s *apiServer) ledger() (l training.Ledger) {
 	s.locked(func() {
-		annotations, _ := s.objects[jobsPath+"a"]["metadata"].(map[string]any)["annotations"].(map[string]any)
-		text, _ := annotations[schema.AnnotationLedger].(string)
+		annotations, _ := s.At(jobsPath + "a")["metadata"].(map[string]any)["annotations"].(map[string]any)
+		text, _ := annotations[training.AnnotationLedger].(string)
 		_ = json.Unmarshal([]byte(text), &l)
 	})
 	return l
@@ -45,20 +45,20 @@ func (s *apiServer) ledger() (l schema.Ledger) {
 // pod is the UID and the row of the stored pod, which are empty if there is none.
 func (s *apiServer) pod() (id types.UID, row string) {
 	s.locked(func() {
-		if o := s.objects["/api/v1/namespaces/ns/pods/a-worker-0"]; o != nil {
+		if o := s.At("/api/v1/namespaces/ns/pods/a-worker-0"); o != nil {
 			meta := o["metadata"].(map[string]any)
-			id = uid(meta["uid"].(string))
+			id = types.UID(meta["uid"].(string))
 			annotations, _ := meta["annotations"].(map[string]any)
-			row, _ = annotations[schema.AnnotationRestartCount].(string)
+			row, _ = annotations[training.AnnotationRestartCount].(string)
 		}
 	})
 	return id, row
 }
 
 func (s *apiServer) requests() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.seen)
+	var all []string
+	s.locked(func() { all = slices.Clone(s.seen) })
+	return all
 }
 
 // A job pays for its restarts, each of them with one request and before its pod is deleted, and for nothing else.
@@ -75,7 +75,7 @@ func TestRestartsAreOnRecordFirst(t *testing.T) {
 		if now, got := s.pod(); got != row {
 			t.Errorf("pod %s says %q failed before it, want %s", now, got, row)
 		}
-		want := schema.Ledger{Job: s.ledger().Job, Restarts: before + 1, Failed: map[string]schema.Failure{"worker-0": {Pod: first, Row: 1}}}
+		want := training.Ledger{Job: s.ledger().Job, Restarts: before + 1, Failed: map[string]training.Failure{"worker-0": {Pod: first, ConsecutiveFailures: 1}}}
 		if diff := cmp.Diff(want, s.ledger()); diff != "" {
 			t.Errorf("ledger (-want +got):\n%s", diff)
 		}
@@ -84,7 +84,7 @@ func TestRestartsAreOnRecordFirst(t *testing.T) {
 		t.Errorf("%v restarts counted, want 2", got)
 	}
 	s.phase("a-worker-0", "Failed")
-	eventually(t, "the verdict", func() bool { status := s.head("a"); return status.Is(schema.Failed) })
+	eventually(t, "the terminal condition", func() bool { status := s.head("a"); return status.Is(training.Failed) })
 	if total := s.ledger().Restarts; total != 2 {
 		t.Errorf("%d on record, want 2", total)
 	}
@@ -99,7 +99,7 @@ func TestRestartsAreOnRecordFirst(t *testing.T) {
 func TestLedgerThatCannotBeWritten(t *testing.T) {
 	for name, fault := range map[string]struct {
 		begin, end func(*apiServer)
-		told       bool
+		reported   bool
 	}{
 		"forbidden": {
 			func(s *apiServer) {
@@ -117,10 +117,10 @@ func TestLedgerThatCannotBeWritten(t *testing.T) {
 			s.locked(func() { fault.begin(s) })
 			s.phase("a-worker-0", "Failed")
 			eventually(t, "two attempts", func() bool { return s.count("PATCH tfjobs a") >= 2 })
-			if fault.told {
+			if fault.reported {
 				eventually(t, "a word to the author", func() bool {
 					return slices.ContainsFunc(s.events(), func(m string) bool {
-						return strings.HasPrefix(m, "Error recording restarts, so no failed pod is replaced: ")
+						return strings.HasPrefix(m, "Error recording restarts and successes, so no failed pod is replaced: ")
 					})
 				})
 			}
@@ -136,9 +136,9 @@ func TestLedgerThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// The pods of a finished job go when its verdict is in the ledger, and also if the API server refuses that for good: a
+// The pods of a finished job go when its terminal condition is in the ledger, and also if the API server refuses that for good: a
 // node is worth more than a precaution. Trouble that passes is waited for.
-func TestVerdictIsOnRecordFirst(t *testing.T) {
+func TestTerminalConditionIsOnRecordFirst(t *testing.T) {
 	for name, c := range map[string]struct {
 		with *refusing
 		goes bool
@@ -161,11 +161,11 @@ func TestVerdictIsOnRecordFirst(t *testing.T) {
 				s.locked(func() { s.refuse = nil })
 			}
 			eventually(t, "the end of the pod", func() bool { return len(s.names("pods")) == 0 })
-			want := schema.Succeeded
+			want := training.Succeeded
 			if c.goes && c.with != nil {
 				want = ""
 			}
-			if got := s.ledger(); got.Verdict != want || (got.At == nil) != (want == "") {
+			if got := s.ledger(); got.Terminal != want || (got.At == nil) != (want == "") {
 				t.Errorf("ledger: %+v, want %q", got, want)
 			}
 		})
@@ -181,44 +181,46 @@ func noLedger(with refusing) func(string, string, string) *refusing {
 	}
 }
 
-// A stranger who writes between the status and the ledger makes the pass come again.
-func TestEnterUnderItsVersion(t *testing.T) {
+// Another writer between the status and the annotations makes the reconcile be retried.
+func TestAnnotationsAreWrittenAtTheirVersion(t *testing.T) {
 	s := newAPIServer(t)
-	l := newTestController(t, s, nil).loops[0]
+	c := newTestController(t, s, nil)
+	l := c.watchers[0]
 	s.put(job("a", 1, `{}`))
 	head, old := someHead(), s.storedVersion()
-	todo := plan.Plan{Ledger: &schema.Ledger{Job: "mine", Restarts: 1}, Count: []plan.Count{{Counter: plan.CountRestarted}}}
+	ledger := schema.JSON(&training.Ledger{Job: "mine", Restarts: 1})
+	todo := schema.Plan{Annotate: &schema.Annotate{Values: map[string]string{training.AnnotationLedger: string(ledger)}},
+		Count: []schema.Count{{Counter: string(plan.CountRestarted), After: schema.AfterAnnotations}}}
 	s.put(job("a", 2, `{}`))
-	if err := l.enter(t.Context(), head, old, todo); sortError(err) != retry {
-		t.Errorf("under an old version: %v", err)
+	head.Meta.ResourceVersion = old
+	if _, err := l.apply(t, head, todo); apply.ClassOf(err) != apply.Retry {
+		t.Errorf("at an old version: %v", err)
 	}
-	if err := l.enter(t.Context(), head, s.storedVersion(), todo); err != nil {
+	if n := counted(t, c, "training_operator_jobs_restarted_total"); n != 0 {
+		t.Errorf("%v restarts are counted that are not on record", n)
+	}
+	head.Meta.ResourceVersion = s.storedVersion()
+	if _, err := l.apply(t, head, todo); err != nil {
 		t.Error(err)
 	}
-	if got := s.ledger(); got.Restarts != 1 || !l.floors.own("mine", s.storedVersion()) {
-		t.Errorf("ledger %+v, or the floor was not raised", got)
+	if got := s.ledger(); got.Restarts != 1 || !l.store.IsOwnEcho("mine", s.storedVersion()) {
+		t.Errorf("ledger %+v, or the version that the write returned is not required of the cache", got)
+	}
+	if n := counted(t, c, "training_operator_jobs_restarted_total"); n != 1 {
+		t.Errorf("%v restarts are counted, want 1", n)
 	}
 	missing := *head
 	missing.Meta.Name = "missing"
-	if err := l.enter(t.Context(), &missing, old, todo); !errors.Is(err, errUnrecorded) {
+	if _, err := l.apply(t, &missing, todo); err == nil || !strings.HasSuffix(err.Error(), "the object is gone") || apply.ClassOf(err) != apply.Retry {
 		t.Errorf("a job that is gone: %v", err)
 	}
 }
 
-func TestRowOfAPod(t *testing.T) {
-	for text, want := range map[string]int64{"": 0, "0": 0, "3": 3, "-3": 0, "three": 0, "1e3": 0, "99999999999": schema.MaxCount, "99999999999999999999": schema.MaxCount} {
-		p := &lean.Object{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{schema.AnnotationRestartCount: text}}}
-		if got := slimPod(p).pod.Row; got != want {
-			t.Errorf("%q: %d, want %d", text, got, want)
-		}
-	}
-}
-
-// events are the messages that were told.
+// events are the messages that were sent.
 func (s *apiServer) events() (messages []string) {
 	s.locked(func() {
-		for path, o := range s.objects {
-			if message, ok := o["message"].(string); ok && strings.Contains(path, "/events/") {
+		for _, o := range s.Objects("events") {
+			if message, ok := o["message"].(string); ok {
 				messages = append(messages, message)
 			}
 		}

@@ -12,10 +12,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/util/workqueue"
 
-	"stoic/controller/plan"
+	"stoic/controller/apply"
+	"stoic/training/kinds"
+	"stoic/training/plan"
 )
 
-func TestSettle(t *testing.T) {
+func TestRequeue(t *testing.T) {
 	transient, forbidden := apierrors.NewInternalError(errors.New("x")), apierrors.NewForbidden(corev1.Resource("pods"), "a", nil)
 	invalid := apierrors.NewBadRequest("x")
 	for _, c := range []struct {
@@ -24,21 +26,21 @@ func TestSettle(t *testing.T) {
 		want time.Duration
 	}{
 		{time.Hour, nil, time.Hour},
-		{0, errBehind, safetyNet},
-		{time.Hour, invalid, slowProbe},
-		{time.Second, invalid, time.Second},    // a deadline does not wait for a back-off
-		{time.Millisecond, invalid, slowProbe}, // the rest of a plan does
-		{0, transient, longestTrouble},
-		{0, forbidden, slowProbe},
+		{0, apply.ErrBehind, apply.RequeueFallback},
+		{time.Hour, invalid, apply.LastRefused},
+		{time.Second, invalid, time.Second},            // a deadline does not wait for a back-off
+		{time.Millisecond, invalid, apply.LastRefused}, // the rest of a plan does
+		{0, transient, 8 * time.Second},
+		{0, forbidden, apply.LastRefused},
 		{20 * time.Second, errors.Join(forbidden, transient), 20 * time.Second},
 	} {
-		l := newTestController(t, newAPIServer(t), nil).loops[0]
+		l := newTestController(t, newAPIServer(t), nil).watchers[0]
 		for range 30 {
 			l.failures.When("ns/a")
 		}
 		spy := &spyQueue{TypedDelayingInterface: l.queue}
 		l.queue = spy
-		l.settle("ns/a", c.wish, c.err)
+		l.requeue("ns/a", c.wish, c.err)
 		if spy.after != c.want {
 			t.Errorf("%v after %v: again in %v, want %v", c.wish, c.err, spy.after, c.want)
 		}
@@ -48,21 +50,21 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestProbesSlowDown: what somebody may be about to mend is tried soon, what nobody mends seldom.
+// TestProbesSlowDown: what may be about to be mended is tried soon, what stays refused seldom.
 func TestProbesSlowDown(t *testing.T) {
-	l := newTestController(t, newAPIServer(t), nil).loops[0]
+	l := newTestController(t, newAPIServer(t), nil).watchers[0]
 	spy := &spyQueue{TypedDelayingInterface: l.queue}
 	l.queue = spy
 	sum := time.Duration(0)
 	for try := range 20 {
 		before := spy.after
-		l.settle("ns/a", 0, apierrors.NewBadRequest("x"))
-		if spy.after < before || try == 0 && spy.after != firstProbe {
+		l.requeue("ns/a", 0, apierrors.NewBadRequest("x"))
+		if spy.after < before || try == 0 && spy.after != apply.FirstRefused {
 			t.Errorf("try %d in %s, the one before in %s", try, spy.after, before)
 		}
 		sum += spy.after
 	}
-	if spy.after != slowProbe || sum < time.Hour/2 {
+	if spy.after != apply.LastRefused || sum < time.Hour/2 {
 		t.Errorf("20 tries within %s, the last after %s", sum, spy.after)
 	}
 }
@@ -76,14 +78,15 @@ type spyQueue struct {
 func (q *spyQueue) AddAfter(_ string, d time.Duration) { q.after = d }
 
 // A planner that panics is a fault of one key.
-func TestPassThatPanics(t *testing.T) {
+func TestReconcileThatPanics(t *testing.T) {
 	s := newAPIServer(t)
 	c := newTestController(t, s, func(o *Options) {
-		o.Watched[0].Plan = func(seen plan.Observed) plan.Plan {
+		o.Watches = jobs(o, kinds.TFJob())
+		o.Watches[0].Decide = func(seen Observed) Plan {
 			if seen.Head.Meta.Name == "bad" {
 				panic("oh")
 			}
-			return plan.Make(seen)
+			return plan.Decide(seen)
 		}
 	})
 	start(t, c)
@@ -106,24 +109,8 @@ func TestHealth(t *testing.T) {
 	}
 	start(t, c)
 	eventually(t, "readiness", func() bool { return get("/readyz") == 200 })
-	c.loops[0].running.Store("ns/a", time.Now().Add(-time.Hour))
+	c.watchers[0].running.Store("ns/a", time.Now().Add(-time.Hour))
 	if get("/healthz") != 500 {
-		t.Error("a pass that hangs is not told")
-	}
-}
-
-func TestNamespacesAsLabelsAreBounded(t *testing.T) {
-	c := newTestController(t, newAPIServer(t), nil)
-	head := someHead()
-	for i := range mostNamespaces + 50 {
-		head.Meta.Namespace = fmt.Sprint("ns-", i)
-		c.metrics.count(head, plan.Count{Counter: plan.CountCreated})
-	}
-	head.Meta.Namespace = "ns-0"
-	if got := c.metrics.namespace(head); got != "ns-0" {
-		t.Errorf("the first namespace has become %s", got)
-	}
-	if got := counted(t, c, "training_operator_jobs_created_total"); got != mostNamespaces+50 {
-		t.Errorf("%v counted", got)
+		t.Error("a reconcile that hangs is not reported")
 	}
 }

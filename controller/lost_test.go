@@ -1,23 +1,26 @@
 package controller
 
 import (
-	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"stoic/test/faults/world"
 )
 
-// TestGarbageIsNotMadeAnew: a job is deleted and another of its name is made while the watch of jobs tells nothing, and the
-// garbage collector takes the children. They are not made again for an owner that is gone: those would be garbage as well, and
+// TestGarbageIsNotRecreated: a job is deleted and another of its name is created while the watch of jobs is silent, and the
+// garbage collector takes the children. They are not created again for an owner that is gone: those would be garbage as well, and
 // so on for as long as the watch lags, at every death. Found by the fault rig (G4): thirty pods in thirteen seconds.
-func TestGarbageIsNotMadeAnew(t *testing.T) {
+func TestGarbageIsNotRecreated(t *testing.T) {
 	for name, next := range map[string]func(*apiServer){
-		"made anew": func(s *apiServer) {
+		"recreated": func(s *apiServer) {
 			o := job("a", 1, `{}`)
-			o["metadata"].(map[string]any)["uid"] = "uid-of-the-next"
+			s.drop(jobsPath + "a")
 			s.store(jobsPath+"a", o)
 		},
 		"gone":    func(s *apiServer) { s.drop(jobsPath + "a") },
-		"changed": func(s *apiServer) { s.store(jobsPath+"a", finishing(s.objects[jobsPath+"a"])) },
+		"changed": func(s *apiServer) { s.store(jobsPath+"a", finishing(runtime.DeepCopyJSON(s.At(jobsPath+"a")))) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -34,7 +37,7 @@ func TestGarbageIsNotMadeAnew(t *testing.T) {
 			made := s.count("POST pods")
 			for range 5 { // as often as the garbage collector comes by
 				collect(s)
-				c.loops[0].enqueueAll()
+				c.watchers[0].enqueueAll()
 				time.Sleep(100 * time.Millisecond) // nothing may happen, which is no condition to wait for
 			}
 			if n := s.count("POST pods") - made; n > 0 {
@@ -45,14 +48,14 @@ func TestGarbageIsNotMadeAnew(t *testing.T) {
 				t.Errorf("looked at the job %d times, want a few", n)
 			}
 			s.locked(func() { s.held["tfjobs"] = false })
-			if name == "made anew" {
+			if name == "recreated" {
 				eventually(t, "the children of the next job", func() bool { return len(s.names("pods")) == 1 && len(s.names("services")) == 1 })
 			}
 		})
 	}
 }
 
-// finishing is a job of which somebody has begun a foreground deletion.
+// finishing is a job whose foreground deletion has begun.
 func finishing(o map[string]any) map[string]any {
 	meta := o["metadata"].(map[string]any)
 	meta["deletionTimestamp"], meta["finalizers"] = "2026-01-01T00:00:00Z", []any{"foregroundDeletion"}
@@ -62,16 +65,16 @@ func finishing(o map[string]any) map[string]any {
 // collect takes all children.
 func collect(s *apiServer) {
 	s.locked(func() {
-		for path := range s.objects {
-			if strings.Contains(path, "/pods/") || strings.Contains(path, "/services/") {
-				s.drop(path)
+		for _, resource := range []string{"pods", "services"} {
+			for _, o := range s.Objects(resource) {
+				s.drop("/api/v1/namespaces/ns/" + resource + "/" + world.Get(o, "metadata", "name").(string))
 			}
 		}
 	})
 }
 
-// TestSuccessorIsMadeAfterOneLook: a pod that others delete is made anew, for the price of one look at its job.
-func TestSuccessorIsMadeAfterOneLook(t *testing.T) {
+// TestSuccessorIsCreatedAfterOneLook: a pod that others delete is created again, for the price of one look at its job.
+func TestSuccessorIsCreatedAfterOneLook(t *testing.T) {
 	s := newAPIServer(t)
 	s.put(job("a", 2, `{}`))
 	c := newTestController(t, s, nil)

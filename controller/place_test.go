@@ -1,40 +1,46 @@
 package controller
 
 import (
+	"net/http"
 	"testing"
 
-	"stoic/schema"
+	"stoic/controller/queue"
 )
 
-// TestPlace: a job goes ahead once its status is on record, or is being put there by this process.
+// TestPlace: a job has priority once its status is on record, or has just been written by this process.
 func TestPlace(t *testing.T) {
 	s := newAPIServer(t)
+	s.refuse = func(verb, resource, _ string) *refusing {
+		if verb == http.MethodPatch && resource == "tfjobs/status" { // what is written is not shown
+			s.locked(func() { s.held["tfjobs"] = true })
+		}
+		return nil
+	}
 	s.put(job("begun", 1, `{}`))
 	c := newTestController(t, s, nil)
-	l := c.loops[0]
+	l := c.watchers[0]
 	start(t, c)
-	eventually(t, "Created", func() bool { st := s.head("begun"); return st.Condition(schema.Created) != nil })
-	caughtUp(t, s, c)
-	if got := l.place("ns/begun"); got != "ns/"+ahead+"/begun" {
-		t.Errorf("a job that has begun: %q", got)
+	const ahead = "ns/" + queue.Priority + "/begun"
+	eventually(t, "the job in the cache", func() bool { return l.objects.Get("ns/begun") != nil })
+	uid := l.objects.Get("ns/begun").Meta.UID
+	eventually(t, "the answer to the write of its status", func() bool { at, _ := l.store.Written(uid); return !at.IsZero() })
+	if l.objects.Get("ns/begun").Begun {
+		t.Fatal("the cache shows what is held back")
+	}
+	if got := l.place("ns/begun"); got != ahead {
+		t.Errorf("a job whose status is on its way to the cache: %q", got)
+	}
+	l.store.Forget(uid)
+	if got := l.place("ns/begun"); got != "ns/begun" {
+		t.Errorf("a job that has not begun: %q", got)
 	}
 	if got := l.place("ns/unknown"); got != "ns/unknown" {
 		t.Errorf("a job that is not there: %q", got)
 	}
-	result := l.result("ns/begun")
-	eventually(t, "the pass that wrote it to have its answer", func() bool { at, _ := l.floors.recorded(result.Meta.UID); return !at.IsZero() })
-	blank := *result
-	head := *result.Head
-	blank.Head = &head
-	blank.Head.Status = schema.Status{}
-	if err := (*l.objects.Load()).GetStore().Update(&blank); err != nil {
-		t.Fatal(err)
-	}
-	if got := l.place("ns/begun"); got != "ns/"+ahead+"/begun" {
-		t.Errorf("a job whose status is on its way to the cache: %q", got)
-	}
-	l.floors.forget(result.Meta.UID)
-	if got := l.place("ns/begun"); got != "ns/begun" {
-		t.Errorf("a job that has not begun: %q", got)
+	s.locked(func() { s.refuse, s.held["tfjobs"] = nil, false })
+	eventually(t, "Created in the cache", func() bool { return l.objects.Get("ns/begun").Begun })
+	l.store.Forget(uid)
+	if got := l.place("ns/begun"); got != ahead {
+		t.Errorf("a job that has begun: %q", got)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"stoic/schema"
+	"stoic/training"
 )
 
 // TestStaleStart: a process that has just begun is shown a past in which the job was not suspended yet. It makes no pods
@@ -33,7 +33,7 @@ func TestStaleStart(t *testing.T) {
 				s.held["tfjobs"] = true
 				suspended["status"] = running["status"]
 				meta := suspended["metadata"].(map[string]any)
-				meta["uid"] = s.objects[jobsPath+"a"]["metadata"].(map[string]any)["uid"]
+				meta["uid"] = s.At(jobsPath + "a")["metadata"].(map[string]any)["uid"]
 				s.store(jobsPath+"a", suspended)
 			})
 		})
@@ -43,7 +43,9 @@ func TestStaleStart(t *testing.T) {
 	s.locked(func() { s.held["tfjobs"] = false })
 	eventually(t, "the job to be suspended", func() bool {
 		status := s.head("a")
-		return slices.ContainsFunc(status.Conditions, func(c schema.Condition) bool { return c.Type == schema.Suspended && c.Status == metav1.ConditionTrue })
+		return slices.ContainsFunc(status.Conditions, func(c training.Condition) bool {
+			return c.Type == training.Suspended && c.Status == metav1.ConditionTrue
+		})
 	})
 	if n := s.count("POST pods"); n != 0 {
 		t.Errorf("%d pods were created for a suspended job", n)
@@ -64,7 +66,7 @@ func TestStalePods(t *testing.T) {
 	s.phase("a-worker-0", "Running")
 	eventually(t, "the job to run", func() bool {
 		status := s.head("a")
-		return slices.ContainsFunc(status.Conditions, func(c schema.Condition) bool { return c.Type == schema.Running })
+		return slices.ContainsFunc(status.Conditions, func(c training.Condition) bool { return c.Type == training.Running })
 	})
 	if err := stop(); err != nil {
 		t.Fatal(err)
@@ -78,7 +80,7 @@ func TestStalePods(t *testing.T) {
 			s.locked(func() { s.held["pods"] = true })
 			s.phase("a-worker-0", "Succeeded")
 			s.locked(func() {
-				o := maps.Clone(s.objects[jobsPath+"a"])
+				o := maps.Clone(s.At(jobsPath + "a"))
 				o["status"] = map[string]any{"startTime": "2026-01-01T00:00:00Z", "completionTime": "2026-01-01T00:00:09Z", "observedGeneration": 1,
 					"replicaStatuses": map[string]any{"Worker": map[string]any{"succeeded": 1}},
 					"conditions": []any{map[string]any{"type": "Succeeded", "status": "True", "reason": "TFJobSucceeded", "message": "TFJob ns/a successfully completed.",
@@ -90,10 +92,10 @@ func TestStalePods(t *testing.T) {
 	c := newTestController(t, s, nil)
 	start(t, c)
 	eventually(t, "a look at the API server", func() bool { return counted(t, c, "training_operator_live_reads_total") > 0 })
-	c.loops[0].enqueueAll() // with caches that still show the past
-	eventually(t, "another pass", func() bool { return c.loops[0].queue.Len() == 0 })
+	c.watchers[0].enqueueAll() // with caches that still show the past
+	eventually(t, "another reconcile", func() bool { return c.watchers[0].queue.Len() == 0 })
 	s.locked(func() { s.held["pods"] = false })
-	eventually(t, "the queue to be empty", func() bool { return c.loops[0].queue.Len() == 0 })
+	eventually(t, "the queue to be empty", func() bool { return c.watchers[0].queue.Len() == 0 })
 	if n := s.count("DELETE pods"); n != 0 {
 		t.Errorf("%d pods were deleted, want none: it has succeeded", n)
 	}
@@ -112,7 +114,7 @@ func TestDeletedIsNotThere(t *testing.T) {
 	s.locked(func() { s.held["services"] = true })
 	spec := func(suspend bool) {
 		s.locked(func() {
-			o := maps.Clone(s.objects[jobsPath+"a"])
+			o := maps.Clone(s.At(jobsPath + "a"))
 			o["spec"] = job("a", 1, map[bool]string{true: `{"suspend":true}`, false: `{}`}[suspend])["spec"]
 			s.store(jobsPath+"a", o)
 		})
@@ -121,7 +123,7 @@ func TestDeletedIsNotThere(t *testing.T) {
 	eventually(t, "nothing", func() bool { return len(s.names("pods"))+len(s.names("services")) == 0 })
 	made := s.count("POST pods")
 	spec(false)
-	c.loops[0].enqueueAll()
+	c.watchers[0].enqueueAll()
 	time.Sleep(300 * time.Millisecond) // nothing may happen, which is no condition to wait for
 	if n := s.count("POST pods"); n != made {
 		t.Errorf("a pod is made while it is not known that its service is gone")
@@ -133,7 +135,7 @@ func TestDeletedIsNotThere(t *testing.T) {
 	}
 }
 
-// TestNeverShown: a pod comes and fails while the watch of pods tells nothing. It is read from the API server and deleted, and
+// TestNeverShown: a pod comes and fails while the watch of pods is silent. It is read from the API server and deleted, and
 // the caches never show it, nor its end: its successor is made all the same. Found by the fault rig (G5).
 func TestNeverShown(t *testing.T) {
 	s := newAPIServer(t)
@@ -165,7 +167,7 @@ func (c *clock) pass(d time.Duration) { c.ahead.Add(int64(d)) }
 func (s *apiServer) fails(pod string, code int) {
 	s.locked(func() {
 		path := "/api/v1/namespaces/ns/pods/" + pod
-		o := maps.Clone(s.objects[path])
+		o := maps.Clone(s.At(path))
 		o["status"] = map[string]any{"phase": "Failed", "containerStatuses": []any{map[string]any{"name": "tensorflow",
 			"state": map[string]any{"terminated": map[string]any{"exitCode": code}}}}}
 		s.store(path, o)

@@ -4,7 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
+	"maps"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,22 +13,74 @@ import (
 	"go.uber.org/zap"
 	"k8s.io/client-go/rest"
 
+	"stoic/controller/consistency"
 	"stoic/schema"
+	"stoic/test/faults/world"
+	"stoic/training"
+	"stoic/training/kinds"
+	"stoic/training/operator"
 )
 
 // newTestController makes a controller of TFJobs against s; change may change its options.
 func newTestController(t *testing.T, s *apiServer, change func(*Options)) *Controller {
 	t.Helper()
-	o := Options{Config: &rest.Config{Host: s.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}, Watched: Jobs([]*schema.Kind{schema.TFJob()}), Workers: 2, EventQPS: 50,
+	o := Options{Name: operator.Name, Config: &rest.Config{Host: s.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}, Workers: 2, EventQPS: 50,
 		Identity: "me", Log: zap.NewNop(), Registry: prometheus.NewRegistry(), Now: time.Now}
 	if change != nil {
 		change(&o)
+	}
+	if o.Watches == nil {
+		o.Watches = jobs(&o, kinds.TFJob())
 	}
 	c, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// jobs are the watches of kinds of jobs: the largest user of the engine stands in for all.
+func jobs(o *Options, kinds ...*training.Kind) []Watch {
+	return operator.Watches(kinds, operator.NewMetrics(o.Registry))
+}
+
+// versionOf is how far the cache of a resource that jobs own has come.
+func (c *Controller) versionOf(r schema.Resource) string {
+	for _, d := range c.dependents {
+		if d.Resource == r {
+			return d.Version()
+		}
+	}
+	return ""
+}
+
+// apply carries out a plan for an object that was seen with nothing else.
+func (r *watcher) apply(t *testing.T, head *schema.Head, plan schema.Plan) (time.Duration, error) {
+	t.Helper()
+	return r.applier.Apply(t.Context(), &schema.Observed{Head: head, Now: r.options.Now()}, plan)
+}
+
+// seen is an object of which this process has verified that its caches show the present, so that Apply asks the API server
+// nothing before it writes.
+func (r *watcher) seen(head *schema.Head) *schema.Head {
+	r.store.SetVerified(head.Meta.UID)
+	return head
+}
+
+// emitting sends what the controller emits, for tests that do not run it, and returns the messages of all that was emitted.
+func emitting(t *testing.T, s *apiServer, c *Controller) (messages func() []string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { c.emitter.Run(ctx) })
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+	return func() []string {
+		c.emitter.Drain(t.Context(), 5*time.Second)
+		return s.events()
+	}
 }
 
 // start runs a controller until the test ends, or until stop is called, which returns what Run returned.
@@ -58,7 +111,15 @@ func start(t *testing.T, c *Controller) (stop func() error) {
 // eventually waits until a condition holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	eventuallyWithin(t, 10*time.Second, what, holds)
+}
+
+// patient is for what only a busy machine delays: thousands of objects under the race detector.
+const patient = time.Minute
+
+func eventuallyWithin(t *testing.T, limit time.Duration, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if holds() {
 			return
 		}
@@ -66,21 +127,28 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	t.Fatalf("waited in vain for %s", what)
 }
 
-// caughtUp waits until the caches show all that is stored. What a watch tells before it is held is known then; what is made
-// at the same time may be told later.
+// idle says whether no reconcile runs.
+func (r *watcher) idle() bool {
+	idle := true
+	r.running.Range(func(any, any) bool { idle = false; return false })
+	return idle
+}
+
+// caughtUp waits until the caches show all that is stored. What a watch reports before it is held is known then; what is
+// created at the same time may be reported later.
 func caughtUp(t *testing.T, s *apiServer, c *Controller) {
 	t.Helper()
-	eventually(t, "the caches to show all that is stored", func() bool {
+	eventuallyWithin(t, patient, "the caches to show all that is stored", func() bool {
 		newest := map[string]string{}
 		s.locked(func() {
-			for path, o := range s.objects {
-				segments := strings.Split(path, "/")
-				resource := segments[len(segments)-2]
-				newest[resource] = newer(newest[resource], o["metadata"].(map[string]any)["resourceVersion"].(string))
+			for _, resource := range []string{"tfjobs", "pods", "services"} {
+				for _, o := range s.Objects(resource) {
+					newest[resource] = consistency.Newer(newest[resource], world.Get(o, "metadata", "resourceVersion").(string))
+				}
 			}
 		})
-		return reached(c.loops[0].version(), newest["tfjobs"]) && reached(c.children.podVersion(), newest["pods"]) &&
-			reached(c.children.serviceVersion(), newest["services"]) && c.loops[0].queue.Len() == 0
+		return consistency.Reached(c.watchers[0].objects.Version(), newest["tfjobs"]) && consistency.Reached(c.versionOf(schema.Pods()), newest["pods"]) &&
+			consistency.Reached(c.versionOf(schema.Services()), newest["services"]) && c.watchers[0].queue.Len() == 0 && c.watchers[0].idle()
 	})
 }
 
@@ -102,10 +170,10 @@ func (s *apiServer) put(o map[string]any) {
 }
 
 // head reads a stored job.
-func (s *apiServer) head(name string) (status schema.Status) {
+func (s *apiServer) head(name string) (status training.Status) {
 	s.locked(func() {
-		var o struct{ Status schema.Status }
-		text, _ := json.Marshal(s.objects[jobsPath+name])
+		var o struct{ Status training.Status }
+		text, _ := json.Marshal(s.At(jobsPath + name))
 		_ = json.Unmarshal(text, &o)
 		status = o.Status
 	})
@@ -116,10 +184,7 @@ func (s *apiServer) head(name string) (status schema.Status) {
 func (s *apiServer) phase(pod, phase string) {
 	s.locked(func() {
 		path := "/api/v1/namespaces/ns/pods/" + pod
-		o := map[string]any{}
-		for k, v := range s.objects[path] {
-			o[k] = v
-		}
+		o := maps.Clone(s.At(path))
 		o["status"] = map[string]any{"phase": phase}
 		s.store(path, o)
 	})

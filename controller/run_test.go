@@ -2,14 +2,19 @@ package controller
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
+	"stoic/controller/apply"
 	"stoic/schema"
+	"stoic/training"
 )
 
 func TestJobFromBeginningToEnd(t *testing.T) {
@@ -18,9 +23,9 @@ func TestJobFromBeginningToEnd(t *testing.T) {
 	s.put(job("a", 2, `{"cleanPodPolicy":"All"}`))
 	eventually(t, "the children", func() bool { return len(s.names("pods")) == 2 && len(s.names("services")) == 2 })
 	s.phase("a-worker-0", "Running")
-	eventually(t, "Running", func() bool { st := s.head("a"); return st.Is(schema.Running) })
+	eventually(t, "Running", func() bool { st := s.head("a"); return st.Is(training.Running) })
 	s.phase("a-worker-0", "Succeeded")
-	eventually(t, "Succeeded", func() bool { st := s.head("a"); return st.Is(schema.Succeeded) })
+	eventually(t, "Succeeded", func() bool { st := s.head("a"); return st.Is(training.Succeeded) })
 	eventually(t, "no children", func() bool { return len(s.names("pods"))+len(s.names("services")) == 0 })
 	if err := stop(); err != nil {
 		t.Error(err)
@@ -30,9 +35,9 @@ func TestJobFromBeginningToEnd(t *testing.T) {
 	}
 }
 
-// A name that somebody else has must not keep the other replicas from being created.
-func TestTakenNameBlocksNobodyElse(t *testing.T) {
-	for _, workers := range []int{3, atOnce} { // all at once; and one, then two, and so on
+// A name that another object has must not keep the other replicas from being created.
+func TestTakenNameBlocksNoOther(t *testing.T) {
+	for _, workers := range []int{3, 16} { // all at once; and one, then two, and so on
 		t.Run(fmt.Sprint(workers), func(t *testing.T) {
 			s := newAPIServer(t)
 			s.locked(func() {
@@ -45,8 +50,8 @@ func TestTakenNameBlocksNobodyElse(t *testing.T) {
 	}
 }
 
-// What is refused for a reason that holds for all costs one request a pass.
-func TestQuotaCostsOneRequestAPass(t *testing.T) {
+// What is refused for a reason that holds for all costs one request a reconcile.
+func TestQuotaCostsOneRequestAReconcile(t *testing.T) {
 	s := newAPIServer(t)
 	s.refuse = func(verb, resource, name string) *refusing {
 		if verb == http.MethodPost && resource != "events" {
@@ -70,7 +75,7 @@ func TestForbiddenIsTriedAgainSoon(t *testing.T) {
 	s := newAPIServer(t)
 	begin := time.Now()
 	s.refuse = func(verb, resource, name string) *refusing {
-		if verb == http.MethodPost && resource == "pods" && time.Since(begin) < 5*safetyNet/2 { // longer than any other pass waits
+		if verb == http.MethodPost && resource == "pods" && time.Since(begin) < 5*apply.RequeueFallback/2 { // longer than any other reconcile waits
 			return &refusing{http.StatusForbidden, metav1.StatusReasonForbidden, `error looking up service account ns/default: serviceaccount "default" not found`}
 		}
 		return nil
@@ -78,6 +83,26 @@ func TestForbiddenIsTriedAgainSoon(t *testing.T) {
 	start(t, newTestController(t, s, nil))
 	s.put(job("a", 2, `{}`))
 	eventually(t, "the pods", func() bool { return len(s.names("pods")) == 2 })
+}
+
+// TestCreationThatIsNotFound: an admission webhook answers 404, as one does that looks something up. An event reports it, and the
+// creation is tried again, later each time, although no event brings the job back.
+func TestCreationThatIsNotFound(t *testing.T) {
+	s := newAPIServer(t)
+	var refused atomic.Int32
+	s.refuse = func(verb, resource, _ string) *refusing {
+		if verb == http.MethodPost && resource == "pods" && refused.Add(1) <= 6 { // more often than events bring the job back
+			return &refusing{http.StatusNotFound, metav1.StatusReasonNotFound, `admission webhook "x.y" denied the request: no such team`}
+		}
+		return nil
+	}
+	start(t, newTestController(t, s, nil))
+	s.put(job("a", 1, `{}`))
+	eventually(t, "the event", func() bool { return s.hasEvent(training.ReasonCreatePodFailed) })
+	if n := refused.Load(); n > 6 {
+		t.Errorf("%d tries before the event", n)
+	}
+	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
 }
 
 // A deadline holds also for a job that cannot have its pods.
@@ -92,28 +117,32 @@ func TestDeadlineHoldsWhileCreationFails(t *testing.T) {
 		}
 		start(t, newTestController(t, s, nil))
 		s.put(job("a", 1, `{"activeDeadlineSeconds":7}`))
-		eventually(t, "Failed", func() bool { st := s.head("a"); return st.Is(schema.Failed) })
+		eventually(t, "Failed", func() bool { st := s.head("a"); return st.Is(training.Failed) })
 	}
 }
 
-// Without a status nothing is on record, so nothing may be done: a verdict that nobody remembers would be followed by
-// new pods for ever.
+// Without a status nothing is on record, so nothing may be done: a terminal condition that is not kept would be
+// followed by new pods again and again.
 func TestNoStatusSubresource(t *testing.T) {
 	s := newAPIServer(t)
-	s.noStatus = true
+	statusless := tfjobs()
+	statusless.Status = false
+	s.Serve(statusless)
 	start(t, newTestController(t, s, nil))
 	s.put(job("a", 1, `{}`))
-	eventually(t, "a try", func() bool { return s.count("PATCH tfjobs/status a") > 0 })
 	eventually(t, "an event", func() bool { return len(s.names("events")) > 0 })
+	if n := s.count("PATCH"); n > 0 {
+		t.Errorf("%d writes, though it is known that there is no place for a status", n)
+	}
 	if pods := s.names("pods"); len(pods) > 0 {
 		t.Errorf("created %v without a record", pods)
 	}
-	s.locked(func() { s.noStatus = false })
+	s.locked(func() { s.Serve(tfjobs()) })
 	eventually(t, "the pods once there is a status", func() bool { return len(s.names("pods")) == 1 })
 }
 
-// A status that the API server refuses is told to the author.
-func TestRefusedStatusIsTold(t *testing.T) {
+// A status that the API server refuses is reported to the author.
+func TestRefusedStatusIsReported(t *testing.T) {
 	s := newAPIServer(t)
 	s.refuse = func(verb, resource, name string) *refusing {
 		if verb == http.MethodPatch && resource == "tfjobs/status" {
@@ -140,7 +169,74 @@ func TestTimeToLive(t *testing.T) {
 	eventually(t, "the count", func() bool { return counted(t, c, "training_operator_jobs_deleted_total") == 1 })
 }
 
-// While the watch is behind our own writes nothing is written, and when it goes on nothing is written twice.
+// TestTimeToLiveOfJobWithOrphanFinalizer: API servers refuse to delete such a job at any version. It goes all the same.
+func TestTimeToLiveOfJobWithOrphanFinalizer(t *testing.T) {
+	s := newAPIServer(t)
+	start(t, newTestController(t, s, nil))
+	o := job("a", 1, `{"ttlSecondsAfterFinished":0}`)
+	o["metadata"].(map[string]any)["finalizers"] = []any{"orphan"}
+	s.put(o)
+	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
+	s.phase("a-worker-0", "Succeeded")
+	eventually(t, "the end of the job", func() bool { return len(s.names("tfjobs")) == 0 })
+	if n := s.count("DELETE tfjobs"); n < 2 || s.count("GET tfjobs a") == 0 {
+		t.Errorf("%d deletions were asked for, want one at the version, a look at the job, and one more", n)
+	}
+}
+
+// TestTimeToLiveRaisedUnseen: the author raises the time to live while the watch of jobs lags. The deletion names the version
+// that the decision was made on, so it is refused, nothing is asked again before the cache shows the edit, and the job stays. The
+// author gets no event: nothing is wrong.
+func TestTimeToLiveRaisedUnseen(t *testing.T) {
+	s := newAPIServer(t)
+	now := newClock()
+	start(t, newTestController(t, s, func(o *Options) { o.Now = now.now }))
+	s.put(job("a", 1, `{"cleanPodPolicy":"None","ttlSecondsAfterFinished":3}`))
+	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
+	s.phase("a-worker-0", "Succeeded")
+	eventually(t, "the end", func() bool { st := s.head("a"); return st.Is(training.Succeeded) })
+	s.locked(func() {
+		s.held["tfjobs"] = true
+		o := maps.Clone(s.At(jobsPath + "a"))
+		o["spec"] = job("a", 1, `{"cleanPodPolicy":"None","ttlSecondsAfterFinished":86400}`)["spec"]
+		s.store(jobsPath+"a", o)
+	})
+	now.pass(10 * time.Second)
+	eventually(t, "the refused deletion", func() bool { return s.count("DELETE tfjobs") == 1 })
+	eventually(t, "a look at the job", func() bool { return s.count("GET tfjobs a") > 0 })
+	s.phase("a-worker-0", "Failed")    // an event queues the job while the watch still lags
+	time.Sleep(300 * time.Millisecond) // nothing may happen, which is no condition to wait for
+	s.locked(func() { s.held["tfjobs"] = false })
+	s.put(job("b", 1, `{}`))
+	eventually(t, "the pod of the next job", func() bool { return len(s.names("pods")) == 2 })
+	if got := s.names("tfjobs"); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("the jobs are %v: one was deleted against the edit of its author", got)
+	}
+	if n := s.count("DELETE tfjobs"); n != 1 {
+		t.Errorf("%d deletions were asked for, want one", n)
+	}
+	if s.hasEvent(training.ReasonDeleteJobFailed) {
+		t.Error("an event reports a failure")
+	}
+}
+
+// TestDeletionAfterWritesOfItsOwn: a plan that writes the status and the annotation of a job and deletes it needs one deletion.
+func TestDeletionAfterWritesOfItsOwn(t *testing.T) {
+	s := newAPIServer(t)
+	l := newTestController(t, s, nil).watchers[0]
+	s.put(job("a", 1, `{}`))
+	head := someHead()
+	head.Meta.UID, head.Meta.ResourceVersion = types.UID(s.At(jobsPath + "a")["metadata"].(map[string]any)["uid"].(string)), s.storedVersion()
+	_, err := l.apply(t, l.seen(head), schema.Plan{
+		Status:   &training.Status{Conditions: []training.Condition{{Type: training.Succeeded, Status: metav1.ConditionTrue}}},
+		Annotate: &schema.Annotate{Values: map[string]string{training.AnnotationLedger: string(schema.JSON(&training.Ledger{Terminal: training.Succeeded}))}},
+		Delete:   []schema.Deletion{{Resource: head.Resource, Namespace: "ns", Name: "a", UID: head.Meta.UID, ResourceVersion: head.Meta.ResourceVersion}}})
+	if n := s.count("DELETE tfjobs"); err != nil || n != 1 || len(s.names("tfjobs")) > 0 {
+		t.Errorf("%d deletions, jobs %v: %v", n, s.names("tfjobs"), err)
+	}
+}
+
+// While the watch is behind our own writes nothing is written, and when it catches up nothing is written twice.
 func TestLaggingWatch(t *testing.T) {
 	s := newAPIServer(t)
 	start(t, newTestController(t, s, nil))
@@ -152,7 +248,7 @@ func TestLaggingWatch(t *testing.T) {
 	writes := s.count("P")
 	s.locked(func() { s.held["pods"] = false })
 	s.phase("a-worker-0", "Running")
-	eventually(t, "Running", func() bool { st := s.head("a"); return st.Is(schema.Running) })
+	eventually(t, "Running", func() bool { st := s.head("a"); return st.Is(training.Running) })
 	if n := s.count("POST pods"); n != 3 {
 		t.Errorf("%d pods posted", n)
 	}
@@ -161,13 +257,13 @@ func TestLaggingWatch(t *testing.T) {
 	}
 }
 
-// Watches that are never heard of again, right behind the creation of the children: nobody but the operator itself
-// would look at the job again, and after patience it reads from the server.
+// Watches that stay silent, right behind the creation of the children: only the operator itself
+// looks at the job again, and after consistency.Patience it reads from the server.
 func TestLostWatchIsReadAround(t *testing.T) {
 	s := newAPIServer(t)
 	var ahead time.Duration
 	c := newTestController(t, s, func(o *Options) {
-		o.Now = func() time.Time { s.mu.Lock(); defer s.mu.Unlock(); return time.Now().Add(ahead) }
+		o.Now = func() (now time.Time) { s.locked(func() { now = time.Now().Add(ahead) }); return now }
 	})
 	start(t, c)
 	eventually(t, "the watches", func() bool { return s.count("GET pods") > 0 && s.count("GET services") > 0 })
@@ -183,15 +279,15 @@ func TestLostWatchIsReadAround(t *testing.T) {
 	eventually(t, "a live read", func() bool {
 		s.locked(func() { ahead += time.Second })
 		st := s.head("a")
-		return st.Is(schema.Running)
+		return st.Is(training.Running)
 	})
 	if !slices.Equal(s.names("pods"), []string{"a-worker-0"}) {
 		t.Errorf("pods: %v", s.names("pods"))
 	}
 }
 
-// A deletion that is refused with a conflict, though the object still is what was seen: no event follows, so nobody else
-// would come back for it.
+// A deletion that is refused with a conflict, though the object still is what was seen: no event follows, so only the
+// retry comes back for it.
 func TestConflictingDeletionIsTriedAgain(t *testing.T) {
 	s := newAPIServer(t)
 	refused := 0

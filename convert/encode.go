@@ -8,17 +8,17 @@ import (
 )
 
 // encodeLimit is a depth that no checked value reaches; it keeps the encoder total.
-const encodeLimit = 2 * depthLimit
+const encodeLimit = 2 * MaxDepth
 
-// encoder writes values as compact JSON with sorted keys. Unlike encoding/json it cannot fail, keeps every integer
+// Encoder writes values as compact JSON with sorted keys. Unlike encoding/json it cannot fail, keeps every integer
 // exact, leaves <, > and & as they are, and does not allocate per value. What is not JSON becomes null.
-type encoder struct {
+type Encoder struct {
 	keys keyring
 	room []byte
 }
 
 // encoders lends encoders whose room has grown to what templates need.
-var encoders = sync.Pool{New: func() any { return new(encoder) }}
+var encoders = sync.Pool{New: func() any { return new(Encoder) }}
 
 // What an encoder keeps at most between two objects.
 const (
@@ -26,8 +26,14 @@ const (
 	memberLimit = 1 << 10
 )
 
-// giveBack ends the use of a lent encoder. It forgets what it has written.
-func (e *encoder) giveBack() {
+// LendEncoder lends one whose room has grown, until it is given back.
+func LendEncoder() *Encoder {
+	e, _ := encoders.Get().(*Encoder)
+	return e
+}
+
+// GiveBack ends the use of a lent encoder. It forgets what it has written.
+func (e *Encoder) GiveBack() {
 	if cap(e.room) > roomLimit || cap(e.keys.members) > memberLimit {
 		return
 	}
@@ -36,13 +42,13 @@ func (e *encoder) giveBack() {
 	encoders.Put(e)
 }
 
-// encode returns raw as JSON, which is valid until the next call.
-func (e *encoder) encode(raw any) []byte {
+// Encode returns raw as JSON, which is valid until the next call.
+func (e *Encoder) Encode(raw any) []byte {
 	e.room = e.value(e.room[:0], raw, 0)
 	return e.room
 }
 
-func (e *encoder) value(b []byte, raw any, depth int) []byte {
+func (e *Encoder) value(b []byte, raw any, depth int) []byte {
 	if depth > encodeLimit {
 		return append(b, "null"...)
 	}
@@ -72,7 +78,7 @@ func (e *encoder) value(b []byte, raw any, depth int) []byte {
 	return append(b, "null"...)
 }
 
-func (e *encoder) object(b []byte, raw map[string]any, depth int) []byte {
+func (e *Encoder) object(b []byte, raw map[string]any, depth int) []byte {
 	b = append(b, '{')
 	members := e.keys.take(raw)
 	for i, m := range members {

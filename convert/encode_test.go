@@ -24,11 +24,11 @@ func TestEncode(t *testing.T) {
 		{math.NaN(), "null"},
 		{struct{}{}, "null"},
 	} {
-		if got := string(new(encoder).encode(c.raw)); got != c.want {
+		if got := string(new(Encoder).Encode(c.raw)); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)
 		}
 	}
-	if deep := new(encoder).encode(nested(100000)); !bytes.Contains(deep, []byte("null")) || len(deep) > 10000 {
+	if deep := new(Encoder).Encode(nested(100000)); !bytes.Contains(deep, []byte("null")) || len(deep) > 10000 {
 		t.Errorf("%d bytes", len(deep))
 	}
 }
@@ -49,11 +49,24 @@ func TestEncodeAgrees(t *testing.T) {
 		if err := json.Unmarshal(theirs, &want); err != nil {
 			t.Fatal(err)
 		}
-		if err := json.Unmarshal(new(encoder).encode(raw), &got); err != nil {
+		if err := json.Unmarshal(new(Encoder).Encode(raw), &got); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatal(diff)
 		}
 	})
+}
+
+// nested is a value of so many levels.
+func nested(depth int) any {
+	var v any = "deep"
+	for i := range depth {
+		if i%2 == 0 {
+			v = map[string]any{"a": v}
+		} else {
+			v = []any{v}
+		}
+	}
+	return v
 }

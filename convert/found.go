@@ -9,24 +9,18 @@ import (
 	"stoic/schema"
 )
 
-// secretive says whether a text names something whose value is not repeated in messages. Only the beginning is looked
-// at: no message repeats more of a text than that.
-func secretive(text string) bool {
-	text = strings.ToUpper(text[:min(len(text), 1024)])
-	return slices.ContainsFunc(secrets, func(name string) bool { return strings.Contains(text, name) })
-}
-
-var secrets = []string{"PASSWORD", "TOKEN", "KEY", "SECRET", "CREDENTIAL"}
-
 // mismatch reports a value of the wrong kind.
-func (r *reader) mismatch(want form, raw any) {
+func (r *Reader) mismatch(want form, raw any) {
 	if !r.problems.skip(r.at) {
-		r.problem(schema.TypeMismatch, r.found(raw), r.wanted(want), r.kindHint(want, raw))
+		r.Problem(schema.TypeMismatch, r.found(raw), r.wanted(want), r.kindHint(want, raw))
 	}
 }
 
+// NotAnObject reports a value that stands where an object belongs.
+func (r *Reader) NotAnObject(raw any) { r.mismatch(object, raw) }
+
 // wanted is what a value must be in the place where the walk is.
-func (r *reader) wanted(f form) string {
+func (r *Reader) wanted(f form) string {
 	switch f {
 	case object, dict:
 		return "be an object"
@@ -50,13 +44,13 @@ func (r *reader) wanted(f form) string {
 }
 
 // kindHint says how a value of the wrong kind becomes one of the right kind, where that is plain.
-func (r *reader) kindHint(want form, raw any) string {
+func (r *Reader) kindHint(want form, raw any) string {
 	v, isText := raw.(string)
 	_, isNumber := numberOf(raw)
 	_, isBool := raw.(bool)
 	switch want {
 	case text, binary, moment, duration:
-		if (isNumber || isBool) && r.at.secret(raw) {
+		if (isNumber || isBool) && r.hides(raw) {
 			return "quote it"
 		}
 		if isNumber || isBool {
@@ -86,30 +80,52 @@ func (r *reader) kindHint(want form, raw any) string {
 	return ""
 }
 
-// found names a value with its type, unless it may be a secret.
-func (r *reader) found(raw any) string {
-	if r.at.secret(raw) {
-		switch raw.(type) {
-		case string:
-			return "a string (not shown)"
-		case bool:
-			return "a boolean (not shown)"
-		}
-		return "a number (not shown)"
+// found names a value with its type, and repeats it unless it may be a credential.
+func (r *Reader) found(raw any) string {
+	if !r.hides(raw) {
+		return Found(raw)
 	}
-	return found(raw)
+	switch raw.(type) {
+	case string:
+		return "a string (not shown)"
+	case bool:
+		return "a boolean (not shown)"
+	}
+	return "a number (not shown)"
 }
 
-// quoted is a text as it is repeated in a message, unless it may be a secret.
-func (r *reader) quoted(text string) string {
-	if r.at.secret(text) {
+// quoted is a text as it is repeated in a message, unless it may be a credential.
+func (r *Reader) quoted(text string) string {
+	if r.at.hidden() {
 		return r.found(text)
 	}
 	return schema.Quote(text)
 }
 
-// found names a value with its type.
-func found(raw any) string {
+// hides says whether a scalar may be a credential: by its place, as what environment variables are set to, whatever
+// their names; else, as an argument may be one too, by its own words or those of the argument before it. Arguments are
+// shown but for that, since many a mistake is in one.
+func (r *Reader) hides(raw any) bool {
+	switch v := raw.(type) {
+	case nil, map[string]any, []any:
+		return false
+	case string:
+		return r.at.hidden() || secretive(v)
+	}
+	return r.at.hidden() || secretive(r.at.argumentBefore())
+}
+
+// secretive says whether a text names a credential. Only the beginning is looked at: no message repeats more of a text
+// than that.
+func secretive(text string) bool {
+	text = strings.ToUpper(text[:min(len(text), 1024)])
+	return slices.ContainsFunc(credentials, func(name string) bool { return strings.Contains(text, name) })
+}
+
+var credentials = []string{"PASS", "PWD", "TOKEN", "KEY", "SECRET", "CREDENTIAL"}
+
+// Found names a value with its type.
+func Found(raw any) string {
 	switch v := raw.(type) {
 	case nil:
 		return "null"
@@ -139,27 +155,4 @@ func plain(raw any) string {
 	}
 	n, _ := numberOf(raw)
 	return n.String()
-}
-
-// secret says whether a scalar may be one: what a variable or header with a telling name, or a variable whose name
-// cannot be read, is set to; or a string that names one, at a place where variables and arguments stand.
-func (p path) secret(raw any) bool {
-	switch raw.(type) {
-	case nil, map[string]any, []any:
-		return false
-	}
-	variable := p.has("env")
-	if v, ok := raw.(string); ok && (variable || p.has("args") || p.has("command")) && secretive(v) {
-		return true
-	}
-	for _, s := range p {
-		if s.at || s.within == nil || s.key != "value" && s.key != "valueFrom" {
-			continue
-		}
-		name, readable := s.within["name"].(string)
-		if secretive(name) || variable && !readable {
-			return true
-		}
-	}
-	return false
 }

@@ -11,47 +11,40 @@ import (
 	"stoic/schema"
 )
 
-// head reads what can be read of any object. It looks at the raw metadata: the accessors of an untyped object
+// Meta reads the metadata of any object leniently. It looks at the raw metadata: the accessors of an untyped object
 // answer with nothing at all where one label is malformed, and "not deleting" for a malformed time.
-func (r *reader) head(raw map[string]any) *schema.Head {
-	head := &schema.Head{Kind: r.kind}
+func Meta(raw map[string]any) metav1.ObjectMeta {
+	var read metav1.ObjectMeta
 	meta, _ := raw["metadata"].(map[string]any)
 	textOf := func(key string) string { v, _ := meta[key].(string); return v }
-	head.Meta.Name = textOf("name")
-	head.Meta.Namespace = textOf("namespace")
-	head.Meta.UID = types.UID(textOf("uid"))
-	head.Meta.ResourceVersion = textOf("resourceVersion")
+	read.Name = textOf("name")
+	read.Namespace = textOf("namespace")
+	read.UID = types.UID(textOf("uid"))
+	read.ResourceVersion = textOf("resourceVersion")
 	if n, ok := numberOf(meta["generation"]); ok {
-		head.Meta.Generation, _ = n.integer()
+		read.Generation, _ = n.integer()
 	}
-	if created, ok := timeOf(meta["creationTimestamp"]); ok {
-		head.Meta.CreationTimestamp = created
+	if created, ok := TimeOf(meta["creationTimestamp"]); ok {
+		read.CreationTimestamp = created
 	}
 	if given := meta["deletionTimestamp"]; given != nil {
-		deleted, ok := timeOf(given)
+		deleted, ok := TimeOf(given)
 		if !ok || deleted.IsZero() {
 			deleted = metav1.Unix(0, 0) // deleting, whatever it says; not zero, which means not deleting
 		}
-		head.Meta.DeletionTimestamp = &deleted
+		read.DeletionTimestamp = &deleted
 	}
-	head.Status = statusOf(r.kind, raw["status"])
-	head.Ledger = ledgerOf(head.Meta.UID, meta["annotations"])
-	head.ManagedBy = managerOf(raw)
-	return head
+	finalizers, _ := meta["finalizers"].([]any)
+	for _, f := range finalizers {
+		if name, ok := f.(string); ok {
+			read.Finalizers = append(read.Finalizers, name)
+		}
+	}
+	return read
 }
 
-// managerOf is the other controller that the API allows to run an object, if the object names it.
-func managerOf(raw map[string]any) string {
-	spec, _ := raw["spec"].(map[string]any)
-	policy, _ := spec["runPolicy"].(map[string]any)
-	if manager, _ := policy["managedBy"].(string); manager == schema.ManagedByMultiKueue {
-		return manager
-	}
-	return ""
-}
-
-// timeOf reads a time as the API writes it.
-func timeOf(raw any) (metav1.Time, bool) {
+// TimeOf reads a time as the API writes it.
+func TimeOf(raw any) (metav1.Time, bool) {
 	v, ok := raw.(string)
 	if !ok || len(v) > 64 {
 		return metav1.Time{}, false
@@ -60,44 +53,65 @@ func timeOf(raw any) (metav1.Time, bool) {
 	return metav1.Time{Time: t.UTC()}, err == nil
 }
 
-// identity checks apiVersion, kind and metadata: that this is an object of the kind, and has a name.
-func (r *reader) identity(raw map[string]any) {
-	r.constant(raw, "apiVersion", r.kind.APIVersion())
-	r.constant(raw, "kind", r.kind.Name)
-	r.enter("metadata")
-	defer r.leave()
+// Spec checks all of an object of this resource but its spec and status, by the shape that WholeOf made, and enters
+// spec. If ok is false there is none to read, which is reported. Leave comes back in either case.
+func (r *Reader) Spec(of schema.Resource, whole *Shape, raw map[string]any) (spec map[string]any, ok bool) {
+	r.identity(of, raw)
+	for key, value := range raw {
+		if whole.fields[key] == nil {
+			r.Member(whole, raw, key, value, reflect.Value{})
+		}
+	}
+	r.EnterField(whole, raw, "spec")
+	switch spec := raw["spec"].(type) {
+	case map[string]any:
+		return spec, true
+	case nil:
+		r.Problem(schema.MissingField, "", "be set", Misspelt(raw, "spec"))
+	default:
+		r.NotAnObject(spec)
+	}
+	return nil, false
+}
+
+// identity checks apiVersion, kind and metadata: that this is an object of the resource, and has a name.
+func (r *Reader) identity(of schema.Resource, raw map[string]any) {
+	r.constant(raw, "apiVersion", of.APIVersion(), of.Group)
+	r.constant(raw, "kind", of.Kind, of.Group)
+	r.Enter("metadata")
+	defer r.Leave()
 	meta, ok := raw["metadata"].(map[string]any)
 	if !ok && raw["metadata"] != nil {
 		r.mismatch(object, raw["metadata"])
 		return
 	}
-	r.required(meta, "name")
+	r.Required(meta, "name")
 	r.unknownMeta(meta)
 	for _, key := range []string{"name", "namespace"} {
 		if _, ok := meta[key].(string); !ok && meta[key] != nil {
-			r.enter(key)
+			r.Enter(key)
 			r.mismatch(text, meta[key])
-			r.leave()
+			r.Leave()
 		}
 	}
 }
 
 // unknownMeta warns of fields that no object's metadata has. An API server drops them in silence.
-func (r *reader) unknownMeta(meta map[string]any) {
+func (r *Reader) unknownMeta(meta map[string]any) {
 	s := shapeOf(reflect.TypeFor[metav1.ObjectMeta]())
 	for key := range meta {
 		if s.fields[key] == nil {
-			r.at = append(r.at, step{key: key, within: meta, shape: s})
+			r.EnterField(s, meta, key)
 			r.unknown(s, key)
-			r.leave()
+			r.Leave()
 		}
 	}
 }
 
 // constant checks a field whose value is known beforehand. A server always fills it in; a file may lack it.
-func (r *reader) constant(raw map[string]any, key, want string) {
-	r.enter(key)
-	defer r.leave()
+func (r *Reader) constant(raw map[string]any, key, want, group string) {
+	r.Enter(key)
+	defer r.Leave()
 	switch v := raw[key].(type) {
 	case nil:
 	case string:
@@ -105,10 +119,10 @@ func (r *reader) constant(raw map[string]any, key, want string) {
 			return
 		}
 		hint := ""
-		if version, _ := strings.CutPrefix(v, r.kind.Group+"/"); strings.HasPrefix(version, "v1alpha") || strings.HasPrefix(version, "v1beta") {
+		if version, _ := strings.CutPrefix(v, group+"/"); strings.HasPrefix(version, "v1alpha") || strings.HasPrefix(version, "v1beta") {
 			hint = "that version is no longer served"
 		}
-		r.problem(schema.InvalidValue, schema.Quote(v), `be "`+want+`"`, hint)
+		r.Problem(schema.InvalidValue, schema.Quote(v), `be "`+want+`"`, hint)
 	default:
 		r.mismatch(text, v)
 	}

@@ -55,6 +55,13 @@ func numberOf(raw any) (number, bool) {
 	return number{}, false
 }
 
+// IntegerOf reads a number that is an integer of 64 bits, exactly: 3.0 is, 3.5 and "3" are not.
+func IntegerOf(raw any) (int64, bool) {
+	n, ok := numberOf(raw)
+	v, whole := n.integer()
+	return v, ok && whole
+}
+
 func unsigned(u uint64) number {
 	if u > math.MaxInt64 {
 		return fractional(float64(u))

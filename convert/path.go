@@ -8,12 +8,13 @@ import (
 )
 
 const (
-	pathLimit = 400 // bytes of a rendered path
-	keyLimit  = 60  // bytes of one untrusted key in it
+	// MaxPath and MaxKey bound what a message repeats of an object.
+	MaxPath = 400 // bytes of a rendered path
+	MaxKey  = 60  // bytes of one untrusted key in it
 )
 
 // path is a place in an object, step by step from the root. There is one per walk, which grows and shrinks as
-// the walk goes on, and it is rendered only where there is something to tell.
+// the walk continues, and it is rendered only where there is something to tell.
 type path []step
 
 type step struct {
@@ -21,8 +22,19 @@ type step struct {
 	index  int            // an index into a list
 	at     bool           // index counts, not key
 	within map[string]any // the raw object that holds key, if that has a shape
-	shape  *shape         // the shape of that object
+	shape  *Shape         // the shape of that object
 	kept   bool           // what is there goes into the template as it is
+	hidden bool           // no message repeats what is there; see Hide
+}
+
+// Path spells a path as messages do: of strings, which are fields and keys of maps, and integers, which are indices.
+func Path(keys ...any) string {
+	p := make(path, len(keys))
+	for i, key := range keys {
+		p[i].key, _ = key.(string)
+		p[i].index, p[i].at = key.(int)
+	}
+	return p.String()
 }
 
 // String spells the path as kubectl does: spec.tfReplicaSpecs.Worker.template.spec.containers[0].args[1],
@@ -33,8 +45,8 @@ func (p path) String() string { return string(p.append(nil)) }
 func (p path) append(b []byte) []byte {
 	for _, s := range p {
 		switch {
-		case len(b) > pathLimit:
-			return append(b[:0], schema.Cut(string(b), pathLimit)...)
+		case len(b) > MaxPath:
+			return append(b[:0], schema.Cut(string(b), MaxPath)...)
 		case s.at:
 			b = append(strconv.AppendInt(append(b, '['), int64(s.index), 10), ']')
 		case !plainKey(s.key):
@@ -46,8 +58,8 @@ func (p path) append(b []byte) []byte {
 			b = append(b, s.key...)
 		}
 	}
-	if len(b) > pathLimit {
-		b = append(b[:0], schema.Cut(string(b), pathLimit)...)
+	if len(b) > MaxPath {
+		b = append(b[:0], schema.Cut(string(b), MaxPath)...)
 	}
 	return b
 }
@@ -61,11 +73,6 @@ func (p path) beside(keys ...string) string {
 	return sibling.String()
 }
 
-// has says whether the path passes through a field of that name.
-func (p path) has(key string) bool {
-	return slices.ContainsFunc(p, func(s step) bool { return !s.at && s.key == key })
-}
-
 // leadsTo says whether the path ends in a field or map key of that name.
 func (p path) leadsTo(key string) bool {
 	return len(p) > 0 && !p[len(p)-1].at && p[len(p)-1].key == key
@@ -74,9 +81,26 @@ func (p path) leadsTo(key string) bool {
 // kept says whether what is there goes into the template as it is.
 func (p path) kept() bool { return len(p) > 0 && p[len(p)-1].kept }
 
+// hidden says whether no message may repeat what is there.
+func (p path) hidden() bool { return len(p) > 0 && p[len(p)-1].hidden }
+
+// argumentBefore is the item before the one to which the path leads, if both are in a container's args or command.
+func (p path) argumentBefore() string {
+	last := len(p) - 1
+	if last < 1 || !p[last].at || p[last].index == 0 || p[last-1].key != "args" && p[last-1].key != "command" {
+		return ""
+	}
+	arguments, _ := p[last-1].within[p[last-1].key].([]any)
+	if p[last].index >= len(arguments) {
+		return ""
+	}
+	before, _ := arguments[p[last].index-1].(string)
+	return before
+}
+
 // plainKey: letters, digits, - and _, not starting with a digit or a dash, of sensible length.
 func plainKey(key string) bool {
-	if key == "" || len(key) > keyLimit {
+	if key == "" || len(key) > MaxKey {
 		return false
 	}
 	for i := range len(key) {

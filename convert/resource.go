@@ -8,29 +8,29 @@ import (
 )
 
 // resources checks what a container asks for and what it is limited to.
-func (r *reader) resources(container map[string]any) {
+func (r *Reader) resources(container map[string]any) {
 	fields, _ := container["resources"].(map[string]any)
 	limits, readable := fields["limits"].(map[string]any)
 	readable = readable || fields["limits"] == nil // else told by the walk
 	requests, _ := fields["requests"].(map[string]any)
-	r.enter("resources")
-	r.enter("limits")
+	r.Enter("resources")
+	r.Enter("limits")
 	for name, value := range limits {
-		r.amount(name, value)
+		r.Amount(name, value)
 	}
-	r.leave()
-	r.enter("requests")
+	r.Leave()
+	r.Enter("requests")
 	for name, value := range requests {
-		if r.amount(name, value) && readable {
+		if r.Amount(name, value) && readable {
 			r.request(name, value, limits)
 		}
 	}
-	r.leave()
-	r.leave()
+	r.Leave()
+	r.Leave()
 }
 
-// amount checks the name of a resource and that there is not less than nothing of it.
-func (r *reader) amount(name string, raw any) (sound bool) {
+// Amount checks the name of a resource and that there is not less than nothing of it.
+func (r *Reader) Amount(name string, raw any) (sound bool) {
 	if !strings.Contains(name, "/") && !slices.Contains([]string{"cpu", "memory", "ephemeral-storage"}, name) && !strings.HasPrefix(name, "hugepages-") {
 		hint := ""
 		if name == "gpu" || name == "gpus" {
@@ -38,10 +38,10 @@ func (r *reader) amount(name string, raw any) (sound bool) {
 		} else if meant, ok := schema.Nearest(name, []string{"cpu", "memory", "ephemeral-storage"}); ok {
 			hint = "did you mean `" + meant + "`?"
 		}
-		r.problemIn(name, schema.InvalidName, "resource "+schema.Quote(name), `be "cpu", "memory", "ephemeral-storage", "hugepages-SIZE" or a name with a domain and "/" in front`, hint)
+		r.ProblemIn(name, schema.InvalidName, "resource "+schema.Quote(name), `be "cpu", "memory", "ephemeral-storage", "hugepages-SIZE" or a name with a domain and "/" in front`, hint)
 		return false
 	}
-	text, ok := written(raw)
+	text, ok := Written(raw)
 	if !ok {
 		return false
 	}
@@ -50,23 +50,23 @@ func (r *reader) amount(name string, raw any) (sound bool) {
 	}
 	value, ok := schema.ParseQuantity(text)
 	if ok && value.Sign() < 0 {
-		r.problemIn(name, schema.OutOfRange, schema.Quote(text), "be greater than or equal to 0", "")
+		r.ProblemIn(name, schema.OutOfRange, schema.Quote(text), "be greater than or equal to 0", "")
 		return false
 	}
 	return ok
 }
 
 // request checks one against its limit. What cannot be shared, as a GPU, is asked for by its limit.
-func (r *reader) request(name string, raw any, limits map[string]any) {
+func (r *Reader) request(name string, raw any, limits map[string]any) {
 	whole := strings.HasPrefix(name, "hugepages-") || strings.Contains(name, "/") && !strings.Contains(name, "kubernetes.io/")
-	limit, ok := written(limits[name])
+	limit, ok := Written(limits[name])
 	if limits[name] == nil {
 		if whole {
-			r.problemIn(name, schema.Conflict, "a request without a limit", "have a limit that is equal", "move it to `limits`, which is enough")
+			r.ProblemIn(name, schema.Conflict, "a request without a limit", "have a limit that is equal", "move it to `limits`, which is enough")
 		}
 		return
 	}
-	asked, _ := written(raw)
+	asked, _ := Written(raw)
 	if !ok || asked == limit {
 		return
 	}
@@ -77,8 +77,8 @@ func (r *reader) request(name string, raw any, limits map[string]any) {
 	least, _ := schema.ParseQuantity(asked)
 	switch order := least.Cmp(most); {
 	case whole && order != 0:
-		r.problemIn(name, schema.Conflict, schema.Quote(asked), "be equal to its limit, "+schema.Quote(limit), "leave it to `limits`, which is enough")
+		r.ProblemIn(name, schema.Conflict, schema.Quote(asked), "be equal to its limit, "+schema.Quote(limit), "leave it to `limits`, which is enough")
 	case order > 0:
-		r.problemIn(name, schema.Conflict, schema.Quote(asked), "be at most its limit, "+schema.Quote(limit), "")
+		r.ProblemIn(name, schema.Conflict, schema.Quote(asked), "be at most its limit, "+schema.Quote(limit), "")
 	}
 }

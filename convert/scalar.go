@@ -2,7 +2,6 @@ package convert
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
@@ -12,16 +11,17 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	kjson "k8s.io/apimachinery/pkg/util/json"
 
 	"stoic/schema"
 )
 
 // scalar walks a value that is neither object nor list.
-func (r *reader) scalar(s *shape, raw any, target reflect.Value) {
+func (r *Reader) scalar(s *Shape, raw any, target reflect.Value) {
 	switch s.form {
 	case text:
 		if v, ok := raw.(string); ok {
-			if (s.words == nil && s.spelling == nil || r.text(s, v)) && target.IsValid() {
+			if (s.words == nil && s.spelling == nil && s.limits == nil || r.text(s, v)) && target.IsValid() {
 				target.SetString(v)
 			}
 			return
@@ -39,7 +39,7 @@ func (r *reader) scalar(s *shape, raw any, target reflect.Value) {
 			return
 		}
 	case quantity:
-		if written, ok := written(raw); ok {
+		if written, ok := Written(raw); ok {
 			r.quantity(written, target)
 			return
 		}
@@ -56,11 +56,14 @@ func (r *reader) scalar(s *shape, raw any, target reflect.Value) {
 	r.mismatch(s.form, raw)
 }
 
-func (r *reader) number(s *shape, n number, target reflect.Value) {
+func (r *Reader) number(s *Shape, n number, target reflect.Value) {
 	if s.form == float {
 		switch {
 		case !n.finite():
-			r.problem(schema.InvalidValue, found(n), "be a finite number", "")
+			r.Problem(schema.InvalidValue, r.found(n), "be a finite number", "")
+		case s.limits != nil && !r.inBounds(s.limits, n):
+		case target.IsValid() && target.OverflowFloat(n.f):
+			r.Problem(schema.OutOfRange, r.found(n), "be a number of 32 bits", "")
 		case target.IsValid():
 			target.SetFloat(n.f)
 		}
@@ -77,13 +80,14 @@ func (r *reader) number(s *shape, n number, target reflect.Value) {
 }
 
 // integer checks that n is one, in the range of the shape.
-func (r *reader) integer(s *shape, n number) (int64, bool) {
+func (r *Reader) integer(s *Shape, n number) (int64, bool) {
 	v, ok := n.integer()
 	switch {
 	case !n.integral():
-		r.problem(schema.TypeMismatch, found(n), r.wanted(s.form), "")
+		r.Problem(schema.TypeMismatch, r.found(n), r.wanted(s.form), "")
 	case !ok || v < s.min || v > s.max:
-		r.problem(schema.OutOfRange, found(n), s.wantRange(n), s.rangeHint(v))
+		r.Problem(schema.OutOfRange, r.found(n), s.wantRange(n), s.rangeHint(v))
+	case s.limits != nil && !r.oneOfNumbers(s.limits.numbers, n):
 	default:
 		return v, true
 	}
@@ -91,11 +95,11 @@ func (r *reader) integer(s *shape, n number) (int64, bool) {
 }
 
 // wantRange tells both ends of a range that is small, else the one that n is beyond.
-func (s *shape) wantRange(n number) string {
+func (s *Shape) wantRange(n number) string {
 	switch {
 	case s.octal:
 		return fmt.Sprintf("be from 0 to 0%o in octal", s.max)
-	case s.max < math.MaxInt32:
+	case s.max < math.MaxInt32 && s.min > math.MinInt32:
 		return fmt.Sprintf("be from %d to %d", s.min, s.max)
 	case n.f < float64(s.min):
 		return "be greater than or equal to " + strconv.FormatInt(s.min, 10)
@@ -104,7 +108,7 @@ func (s *shape) wantRange(n number) string {
 }
 
 // rangeHint: 644 was meant to be read as octal. YAML takes it so with a 0 in front, JSON knows no such numbers.
-func (s *shape) rangeHint(v int64) string {
+func (s *Shape) rangeHint(v int64) string {
 	meant, err := strconv.ParseInt(strconv.FormatInt(v, 10), 8, 64)
 	if !s.octal || err != nil || meant < 0 || meant > s.max {
 		return ""
@@ -112,8 +116,8 @@ func (s *shape) rangeHint(v int64) string {
 	return fmt.Sprintf("did you mean 0%o? JSON has it as %d", meant, meant)
 }
 
-// written is a string, or a number as its author wrote it, near enough: where both may stand.
-func written(raw any) (string, bool) {
+// Written is a string, or a number as its author wrote it, near enough: where both may stand.
+func Written(raw any) (string, bool) {
 	if v, ok := raw.(string); ok {
 		return v, true
 	}
@@ -121,14 +125,19 @@ func written(raw any) (string, bool) {
 	return n.String(), ok && n.finite()
 }
 
-func (r *reader) quantity(written string, target reflect.Value) {
+func (r *Reader) quantity(written string, target reflect.Value) {
 	if !target.IsValid() && plainQuantity(written) {
 		return
 	}
 	value, ok := schema.ParseQuantity(written)
 	switch {
+	case !ok && r.Full():
 	case !ok:
-		r.problem(schema.InvalidValue, schema.Quote(written), r.wanted(quantity), quantityHint(written))
+		hint := ""
+		if !r.at.hidden() {
+			hint = quantityHint(written)
+		}
+		r.Problem(schema.InvalidValue, r.quoted(written), r.wanted(quantity), hint)
 	case target.IsValid():
 		target.Set(reflect.ValueOf(value))
 	}
@@ -174,8 +183,8 @@ func quantityHint(written string) string {
 	return ""
 }
 
-// intOrString reports whether raw is of either kind; a number out of range is, and is told.
-func (r *reader) intOrString(s *shape, raw any, target reflect.Value) bool {
+// intOrString reports whether raw is of either kind; a number out of range is, and is reported.
+func (r *Reader) intOrString(s *Shape, raw any, target reflect.Value) bool {
 	value := intstr.IntOrString{}
 	if v, ok := raw.(string); ok {
 		if s.spelling != nil && !r.text(s, v) {
@@ -200,7 +209,7 @@ func (r *reader) intOrString(s *shape, raw any, target reflect.Value) bool {
 }
 
 // encoded walks what JSON can only write as a string.
-func (r *reader) encoded(s *shape, raw string, target reflect.Value) {
+func (r *Reader) encoded(s *Shape, raw string, target reflect.Value) {
 	var value any
 	var err error
 	want := ""
@@ -223,19 +232,20 @@ func (r *reader) encoded(s *shape, raw string, target reflect.Value) {
 		value = metav1.Duration{Duration: d}
 	}
 	switch {
+	case err != nil && r.Full():
 	case err != nil:
-		r.problem(schema.InvalidValue, r.found(raw), want, "")
+		r.Problem(schema.InvalidValue, r.found(raw), want, "")
 	case target.IsValid():
 		target.Set(reflect.ValueOf(value).Convert(target.Type()))
 	}
 }
 
 // store decodes what has no shape, a type with a decoder of its own, by way of JSON: nothing of raw is kept.
-func (r *reader) store(raw any, target reflect.Value) {
+func (r *Reader) store(raw any, target reflect.Value) {
 	if !target.IsValid() {
 		return
 	}
-	if err := json.Unmarshal(new(encoder).encode(raw), target.Addr().Interface()); err != nil {
-		r.problem(schema.InvalidValue, found(raw), "be well-formed", "")
+	if err := kjson.Unmarshal(new(Encoder).Encode(raw), target.Addr().Interface()); err != nil {
+		r.Problem(schema.InvalidValue, r.found(raw), "be well-formed", "")
 	}
 }

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"encoding"
 	"encoding/json"
 	"maps"
 	"math"
@@ -9,23 +10,20 @@ import (
 	"strings"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-
-	"stoic/schema"
 )
 
-// shape is what JSON may look like to fit a Go type: the plan by which the walker checks and decodes it.
+// Shape is what JSON may look like to fit a Go type: the plan by which the walker checks and decodes it.
 // Pointers leave no trace in a shape: every field may be absent.
-type shape struct {
+type Shape struct {
 	form form
 	// Of objects: the fields by JSON name, and the names in order.
 	fields map[string]*field
 	names  []string
 	// Of lists and maps: what they hold.
-	elem *shape
+	elem *Shape
 	// Of integers: the range of the type, or that of the field; and whether they are thought of in octal.
 	min, max int64
 	octal    bool
@@ -33,20 +31,27 @@ type shape struct {
 	words    []string
 	spelling *spelling
 	listed   bool // in a list, where an empty text is not the same as none
+	// Bounds beyond those of the type; nil if there are none.
+	limits *limits
 	// Of objects: the fields that must be there, those of which one must be, and what else to check; see rules.go.
-	needs  []string
-	oneOf  []string
-	checks []func(*reader, map[string]any)
+	needs    []string
+	required []string // likewise, but they may be empty
+	oneOf    []string
+	checks   []func(*Reader, map[string]any)
+	// Of objects: what is known of a field that they do not have; nil if nothing is.
+	advise func(within map[string]any, key string) Advice
 	// Of what has no effect: why.
 	why string
 }
 
 type field struct {
-	shape *shape
+	shape *Shape
 	// index leads to the Go field; nil if the value is checked but not decoded.
 	index []int
 	// kept: the raw value goes into the template as it is, also what no shape knows, so all of it is checked.
 	kept bool
+	// hidden: no message repeats what is there.
+	hidden bool
 }
 
 type form int
@@ -69,45 +74,70 @@ const (
 	duration // "1m30s"
 )
 
-// shapes caches the shape of each Go type that has been asked for: by reflect.Type, or by *schema.Kind for
-// the shape of a kind's objects. Only types and kinds that are compiled in get here, so it does not grow.
-var shapes sync.Map
-
-// shapeOf is the shape of a Go type.
-func shapeOf(t reflect.Type) *shape {
-	if known, ok := shapes.Load(t); ok {
-		return known.(*shape)
-	}
-	b := builder{known: map[reflect.Type]*shape{}, rules: rules()}
-	built, _ := shapes.LoadOrStore(t, b.build(t))
-	return built.(*shape)
+// Shapes makes the shape of a Go type, once for each type that is asked for: by the rules of this package for the types
+// of Kubernetes, and by further ones. Only types that are compiled in get here, so it does not grow.
+type Shapes struct {
+	known sync.Map // by reflect.Type
+	rules []Rule
 }
 
-// objectOf is the shape of a whole object of a kind. Its spec holds the run policy, the roles, and the
-// fields that only this kind has; the latter lead into what Kind.Options returns.
-func objectOf(kind *schema.Kind) *shape {
-	if known, ok := shapes.Load(kind); ok {
-		return known.(*shape)
+// NewShapes adds rules to those of this package.
+func NewShapes(further ...Rule) *Shapes { return &Shapes{rules: further} }
+
+// Of is the shape of a Go type. It panics if a rule is about a field that its type does not have.
+func (s *Shapes) Of(t reflect.Type) *Shape {
+	if known, ok := s.known.Load(t); ok {
+		return known.(*Shape)
 	}
-	spec := &shape{form: object, fields: map[string]*field{}}
-	if t := reflect.TypeOf(kind.Options()); t != nil {
-		for name, f := range shapeOf(t).fields {
-			spec.fields[name] = f
+	b := builder{known: map[reflect.Type]*Shape{}, rules: slices.Concat(ofKubernetes(), s.rules)}
+	built, _ := s.known.LoadOrStore(t, b.whole(t))
+	return built.(*Shape)
+}
+
+// shapes are those of the types of Kubernetes.
+var shapes = NewShapes()
+
+// shapeOf is the shape of a Go type by the rules of this package alone.
+func shapeOf(t reflect.Type) *Shape { return shapes.Of(t) }
+
+// WholeOf is the shape of a whole object whose spec has a shape. Its status is not looked at.
+func WholeOf(spec *Shape) *Shape {
+	return ObjectOf(map[string]*Shape{"apiVersion": {form: text}, "kind": {form: text},
+		"metadata": shapeOf(reflect.TypeFor[metav1.ObjectMeta]()), "spec": spec, "status": {form: ignored}})
+}
+
+// ObjectOf is the shape of an object with these fields, which are checked but decoded into nothing.
+func ObjectOf(fields map[string]*Shape) *Shape {
+	s := &Shape{form: object, fields: make(map[string]*field, len(fields))}
+	for name, of := range fields {
+		s.fields[name] = &field{shape: of}
+	}
+	return s.named()
+}
+
+// MapOf is the shape of an object with keys of the author's choice.
+func MapOf(values *Shape) *Shape { return &Shape{form: dict, elem: values} }
+
+// Join adds the fields of other objects to those of s. They are decoded into what those of the others are.
+func (s *Shape) Join(others ...*Shape) *Shape {
+	for _, other := range others {
+		for name, f := range other.fields {
+			s.fields[name] = f
 		}
 	}
-	roles := &shape{form: dict, elem: shapeOf(reflect.TypeFor[schema.ReplicaSpec]())}
-	spec.fields["runPolicy"] = &field{shape: shapeOf(reflect.TypeFor[schema.RunPolicySpec]())}
-	spec.fields[kind.RolesField] = &field{shape: roles}
-	whole := &shape{form: object, fields: map[string]*field{
-		"apiVersion": {shape: &shape{form: text}},
-		"kind":       {shape: &shape{form: text}},
-		"metadata":   {shape: shapeOf(reflect.TypeFor[metav1.ObjectMeta]())},
-		"spec":       {shape: spec.named()},
-		"status":     {shape: &shape{form: ignored}},
-	}}
-	built, _ := shapes.LoadOrStore(kind, whole.named())
-	return built.(*shape)
+	return s.named()
 }
+
+// Field is the shape of a field; nil if there is none of that name.
+func (s *Shape) Field(name string) *Shape {
+	if f := s.fields[name]; f != nil {
+		return f.shape
+	}
+	return nil
+}
+
+// Names are those of the fields, in order.
+func (s *Shape) Names() []string { return slices.Clone(s.names) }
 
 // special types have a JSON form that their Go form does not tell.
 func special(t reflect.Type) (form, bool) {
@@ -121,7 +151,7 @@ func special(t reflect.Type) (form, bool) {
 	case reflect.TypeFor[metav1.Duration]():
 		return duration, true
 	}
-	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+	if p := reflect.PointerTo(t); p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
 		return anything, true
 	}
 	return 0, false
@@ -129,18 +159,31 @@ func special(t reflect.Type) (form, bool) {
 
 // builder makes shapes. Known holds those under way, so that a type may hold itself.
 type builder struct {
-	known map[reflect.Type]*shape
-	rules []rule
+	known map[reflect.Type]*Shape
+	rules []Rule
+	tags  []tagged
 }
 
-func (b *builder) build(t reflect.Type) *shape {
+// embeddingLimit bounds how many levels of embedded structs are looked into: a struct may embed a pointer to itself.
+const embeddingLimit = 10
+
+// whole builds the shape of a type, and then applies the tags of all types in it, as a type may hold itself.
+func (b *builder) whole(t reflect.Type) *Shape {
+	s := b.build(t)
+	for _, tag := range b.tags {
+		tag.apply()
+	}
+	return s
+}
+
+func (b *builder) build(t reflect.Type) *Shape {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	if s, ok := b.known[t]; ok {
 		return s
 	}
-	s := &shape{}
+	s := &Shape{}
 	b.known[t] = s
 	if special, ok := special(t); ok {
 		s.form, s.min, s.max = special, math.MinInt32, math.MaxInt32
@@ -152,14 +195,11 @@ func (b *builder) build(t reflect.Type) *shape {
 			rule.put(s)
 		}
 	}
-	if t == reflect.TypeFor[corev1.PodTemplateSpec]() {
-		s.limitToTemplate()
-	}
 	return s
 }
 
 // form fills in what the Go type says.
-func (b *builder) form(s *shape, t reflect.Type) {
+func (b *builder) form(s *Shape, t reflect.Type) {
 	switch t.Kind() {
 	case reflect.Struct:
 		s.form = object
@@ -168,7 +208,7 @@ func (b *builder) form(s *shape, t reflect.Type) {
 		s.named()
 	case reflect.Map:
 		s.form = anything
-		if t.Key().Kind() == reflect.String {
+		if t.Key().Kind() == reflect.String && !reflect.PointerTo(t.Key()).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
 			s.form, s.elem = dict, b.build(t.Elem())
 		}
 	case reflect.Slice:
@@ -195,7 +235,7 @@ func (b *builder) form(s *shape, t reflect.Type) {
 }
 
 // collect adds the fields of struct t by the rules of encoding/json, as far as API types use them.
-func (b *builder) collect(s *shape, t reflect.Type, index []int) {
+func (b *builder) collect(s *Shape, t reflect.Type, index []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -204,8 +244,11 @@ func (b *builder) collect(s *shape, t reflect.Type, index []int) {
 		}
 		at := append(slices.Clone(index), i)
 		if f.Anonymous && name == "" || strings.Contains(options, "inline") {
-			if f.Type.Kind() == reflect.Struct {
-				b.collect(s, f.Type, at)
+			switch inner := f.Type; {
+			case inner.Kind() == reflect.Struct:
+				b.collect(s, inner, at)
+			case inner.Kind() == reflect.Pointer && inner.Elem().Kind() == reflect.Struct && f.IsExported() && len(at) < embeddingLimit:
+				b.collect(s, inner.Elem(), at)
 			}
 			continue
 		}
@@ -216,32 +259,41 @@ func (b *builder) collect(s *shape, t reflect.Type, index []int) {
 			continue
 		}
 		s.fields[name] = &field{shape: b.build(f.Type), index: at}
-	}
-}
-
-// limitToTemplate makes the shape of a pod template say what becomes of one: it is kept as the author wrote
-// it and never decoded, and of its metadata only three fields reach the pod. Its restart policy does not.
-func (s *shape) limitToTemplate() {
-	meta := &shape{form: object, fields: map[string]*field{}}
-	for name, f := range s.fields["metadata"].shape.fields {
-		switch name {
-		case "labels", "annotations", "finalizers":
-			meta.fields[name] = &field{shape: f.shape}
-		default:
-			meta.fields[name] = &field{shape: &shape{form: useless, why: "it is ignored, only `labels`, `annotations` and `finalizers` reach the pods"}}
+		if tag := f.Tag.Get(TagName); tag != "" {
+			b.tags = append(b.tags, tagged{t.String() + "." + f.Name, s, name, tag})
 		}
 	}
-	meta.fields["name"].shape.why = "it is ignored, pods are named after the job"
-	meta.fields["generateName"].shape.why = meta.fields["name"].shape.why
-	meta.fields["namespace"].shape.why = "it is ignored, pods run in the namespace of the job"
-	s.fields["metadata"] = &field{shape: meta.named()}
-	spec := *s.fields["spec"].shape
-	spec.fields = maps.Clone(spec.fields)
-	spec.fields["restartPolicy"] = &field{shape: &shape{form: ignored}}
-	s.fields["spec"] = &field{shape: &spec, kept: true}
 }
 
-func (s *shape) named() *shape {
+// Set gives an object a field, or another shape to one that it has. The field is checked but decoded into nothing.
+func (s *Shape) Set(name string, of *Shape) {
+	s.fields[name] = &field{shape: of, hidden: s.hides(name)}
+	s.named()
+}
+
+// hides says whether no message may repeat what is in a field.
+func (s *Shape) hides(name string) bool { return s.fields[name] != nil && s.fields[name].hidden }
+
+// Keep says that the value of a field is used as its author wrote it, also what no shape knows, so that all of it is
+// checked. It is decoded into nothing.
+func (s *Shape) Keep(name string) {
+	s.fields[name] = &field{shape: s.fields[name].shape, kept: true, hidden: s.hides(name)}
+}
+
+// Clone is a copy that can be changed by Set and Keep; the shapes of its fields are not copied.
+func (s *Shape) Clone() *Shape {
+	clone := *s
+	clone.fields = maps.Clone(s.fields)
+	return &clone
+}
+
+// Useless is the shape of a field that has no effect; why says so to an author who has set it.
+func Useless(why string) *Shape { return &Shape{form: useless, why: why} }
+
+// Ignored is the shape of a field that is not looked at.
+func Ignored() *Shape { return &Shape{form: ignored} }
+
+func (s *Shape) named() *Shape {
 	s.names = make([]string, 0, len(s.fields))
 	for name := range s.fields {
 		s.names = append(s.names, name)

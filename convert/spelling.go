@@ -25,7 +25,8 @@ func dnsLabel(s string) bool {
 	return spelled(s, 63, lower|digit, lower|digit|dash) || legal(s, validation.IsDNS1123Label)
 }
 
-func serviceName(s string) bool {
+// ServiceName: a service can have this name, as can what it is made for.
+func ServiceName(s string) bool {
 	return spelled(s, 63, lower|digit, lower|digit|dash) && classOf(s[0]) == lower || legal(s, validation.IsDNS1035Label)
 }
 
@@ -124,8 +125,8 @@ type spelling struct {
 }
 
 var (
-	labelForm      = spelling{schema.InvalidName, wantLabel, dnsLabel, mendName}
-	subdomainForm  = spelling{schema.InvalidName, wantSubdomain, dnsSubdomain, mendName}
+	labelForm      = spelling{schema.InvalidName, wantLabel, dnsLabel, MendName}
+	subdomainForm  = spelling{schema.InvalidName, wantSubdomain, dnsSubdomain, MendName}
 	portForm       = spelling{schema.InvalidName, "be a port's number, or its " + wantPort, portName, unquotedPort}
 	dataKeyForm    = spelling{schema.InvalidName, `be letters, digits, "-", "_" and "."`, dataKey, nil}
 	labelKeyForm   = spelling{schema.InvalidName, wantLabelKey, qualifiedName, nil}
@@ -162,4 +163,32 @@ func finalizer(name string) bool {
 // descending: a relative path that does not lead out of where it begins.
 func descending(path string) bool {
 	return !strings.HasPrefix(path, "/") && !slices.Contains(strings.Split(path, "/"), "..")
+}
+
+// MendName suggests the name that was probably meant.
+func MendName(name string) string {
+	if mended := Mended(name); mended != "" {
+		return `did you mean "` + mended + `"?`
+	}
+	return ""
+}
+
+// Mended puts a dash for what may not stand in a name, as underscores in names that come from Python.
+func Mended(name string) string {
+	if len(name) > 63 {
+		return ""
+	}
+	mended := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return '-'
+	}, name)
+	if mended == name || !ServiceName(mended) {
+		return ""
+	}
+	return mended
 }

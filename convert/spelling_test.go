@@ -17,7 +17,7 @@ func TestSpelling(t *testing.T) {
 		theirs func(string) []string
 	}{
 		"dnsLabel":      {dnsLabel, validation.IsDNS1123Label},
-		"serviceName":   {serviceName, validation.IsDNS1035Label},
+		"serviceName":   {ServiceName, validation.IsDNS1035Label},
 		"dnsSubdomain":  {dnsSubdomain, func(s string) []string { return validation.IsDNS1123Subdomain(s) }},
 		"portName":      {portName, validation.IsValidPortName},
 		"labelValue":    {labelValue, func(s string) []string { return validation.IsValidLabelValue(s) }},

@@ -1,7 +1,6 @@
 package convert
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 
@@ -9,42 +8,38 @@ import (
 )
 
 // unknown reports a field that its object does not have: where it belongs, or else which one was meant.
-func (r *reader) unknown(s *shape, key string) {
+func (r *Reader) unknown(s *Shape, key string) {
 	if r.warnings.skip(r.at) {
 		return
 	}
-	if r.toldAsMissing(s, key) {
+	within := r.at[len(r.at)-1].within
+	var advice Advice
+	if s.advise != nil {
+		advice = s.advise(within, key)
+	}
+	if advice.Silent || s.toldAsMissing(within, key) {
 		return
 	}
-	if place := r.place(s, key); place != "" {
-		r.warning(schema.MisplacedField, "", "", "`"+key+"` belongs in `"+place+"`")
+	if place := r.place(s, key, advice.In); place != "" {
+		r.Warning(schema.MisplacedField, "", "", "`"+key+"` belongs in `"+place+"`")
 		return
 	}
-	hint := ""
+	hint := advice.Hint
 	if meant, ok := schema.Nearest(key, s.names); ok {
 		hint = "did you mean `" + meant + "`?"
-	} else if s.fields[r.kind.RolesField] != nil && rolesOfAnotherKind(key) {
-		hint = "a " + r.kind.Name + " has `" + r.kind.RolesField + "`"
 	}
-	r.warning(schema.UnknownField, "", "", hint)
+	r.Warning(schema.UnknownField, "", "", hint)
 }
 
-// toldAsMissing: what the field belongs in, or was to be, is not there, which is a problem with the same hint.
-func (r *reader) toldAsMissing(s *shape, key string) bool {
-	within := r.at[len(r.at)-1].within
-	role := shapeOf(reflect.TypeFor[schema.ReplicaSpec]())
-	switch s {
-	case role:
-		_, ok := within["spec"].(map[string]any)
-		return key == "spec" && ok && within["template"] == nil
-	case role.fields["template"].shape:
-		return key == "containers" && within["spec"] == nil
-	}
-	return slices.ContainsFunc(s.needs, func(need string) bool { return absent(within[need]) && curtailed(key, need) })
+// toldAsMissing: what the field was to be is not there, which is a problem with the same hint.
+func (s *Shape) toldAsMissing(within map[string]any, key string) bool {
+	return slices.ContainsFunc(s.needs, func(need string) bool { return absent(within[need]) && curtailed(key, need) }) ||
+		slices.ContainsFunc(s.required, func(need string) bool { return within[need] == nil && curtailed(key, need) })
 }
 
-// place is where a field belongs that does not belong where the walk is, if that is exactly one level away.
-func (r *reader) place(s *shape, key string) string {
+// place is where a field belongs that does not belong where the walk is, if that is exactly one level away: below the
+// only field that has one of its name, or below the one that is known to be it.
+func (r *Reader) place(s *Shape, key, known string) string {
 	below, places := "", 0
 	for _, name := range s.names {
 		if f := s.fields[name]; f.shape.form == object && f.shape.fields[key] != nil {
@@ -55,8 +50,8 @@ func (r *reader) place(s *shape, key string) string {
 	switch {
 	case places == 1:
 		return r.at.beside(below)
-	case s.fields[r.kind.RolesField] != nil && r.kind.Role(key) != nil:
-		return r.at.beside(r.kind.RolesField)
+	case known != "":
+		return r.at.beside(known)
 	}
 	for i := len(r.at) - 2; i > 0; i-- {
 		if above := r.at[i].shape; above != nil {
@@ -69,13 +64,8 @@ func (r *reader) place(s *shape, key string) string {
 	return ""
 }
 
-// rolesOfAnotherKind: pytorchReplicaSpecs in a TFJob, or plain replicaSpecs.
-func rolesOfAnotherKind(key string) bool {
-	return len(key) <= keyLimit && strings.HasSuffix(strings.ToLower(key), "replicaspecs")
-}
-
-// misspelt names the one field that was probably meant to be the one that is missing.
-func misspelt(fields map[string]any, missing string) (hint string) {
+// Misspelt names the one field that was probably meant to be the one that is missing.
+func Misspelt(fields map[string]any, missing string) (hint string) {
 	for key := range fields {
 		if _, near := schema.Nearest(key, []string{missing}); !near || key == missing {
 			continue
@@ -83,7 +73,7 @@ func misspelt(fields map[string]any, missing string) (hint string) {
 		if hint != "" {
 			return ""
 		}
-		hint = "rename `" + schema.Clean(key, keyLimit) + "`"
+		hint = "rename `" + schema.Clean(key, MaxKey) + "`"
 	}
 	return hint
 }
@@ -97,20 +87,19 @@ func curtailed(a, b string) bool {
 	return len(short) > 3 && len(short) < len(long) && strings.HasSuffix(long, short)
 }
 
-// oneOf is the requirement to be one of a few words.
-func oneOf(words []string) string {
+// OneOf is the requirement to be one of a few words.
+func OneOf(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
 		quoted[i] = `"` + w + `"`
+	}
+	if len(quoted) == 1 {
+		return "be " + quoted[0]
 	}
 	return "be one of " + strings.Join(quoted, ", ")
 }
 
 // choice reports a word that is not one of those that may stand there.
-func (r *reader) choice(word string, words []string) {
-	hint := ""
-	if meant, ok := schema.Nearest(word, words); ok {
-		hint = `did you mean "` + meant + `"?`
-	}
-	r.problem(schema.InvalidValue, r.quoted(word), oneOf(words), hint)
+func (r *Reader) choice(word string, words []string) {
+	r.Problem(schema.InvalidValue, r.quoted(word), OneOf(words), schema.DidYouMean(word, words, ""))
 }

@@ -12,25 +12,25 @@ import (
 )
 
 // volumes have names by which containers mount them. The result holds the names, or is nil if one cannot be read.
-func (r *reader) volumes(spec map[string]any) map[string]bool {
+func (r *Reader) volumes(spec map[string]any) map[string]bool {
 	list, ok := spec["volumes"].([]any)
 	taken := make(map[string]bool, len(list))
 	readable := ok || spec["volumes"] == nil
-	r.enter("volumes")
+	r.Enter("volumes")
 	for i, item := range list {
 		v, ok := item.(map[string]any)
 		if !ok {
 			readable = false
 			continue
 		}
-		r.enterItem(i)
+		r.EnterItem(i)
 		r.ownName(v, taken, "the volumes of the pod")
 		r.source(v)
-		r.leave()
+		r.Leave()
 		name, _ := v["name"].(string)
 		readable = readable && name != ""
 	}
-	r.leave()
+	r.Leave()
 	if !readable {
 		return nil
 	}
@@ -38,7 +38,7 @@ func (r *reader) volumes(spec map[string]any) map[string]bool {
 }
 
 // source checks where a volume comes from. None is well: it is an empty directory then.
-func (r *reader) source(volume map[string]any) {
+func (r *Reader) source(volume map[string]any) {
 	var sources []string
 	known := shapeOf(reflect.TypeFor[corev1.Volume]()).fields
 	for key, value := range volume {
@@ -48,42 +48,42 @@ func (r *reader) source(volume map[string]any) {
 	}
 	if len(sources) > 1 {
 		slices.Sort(sources)
-		r.problemIn(sources[1], schema.Conflict, "a second source beside `"+sources[0]+"`", "be the only source of the volume", "remove one, or make two volumes of it")
+		r.ProblemIn(sources[1], schema.Conflict, "a second source beside `"+sources[0]+"`", "be the only source of the volume", "remove one, or make two volumes of it")
 	}
 }
 
 // mounts checks where a container mounts which of the pod's volumes; nil if those are not known.
-func (r *reader) mounts(container map[string]any, volumes map[string]bool) {
+func (r *Reader) mounts(container map[string]any, volumes map[string]bool) {
 	list, _ := container["volumeMounts"].([]any)
 	if len(list) == 0 {
 		return
 	}
-	r.enter("volumeMounts")
+	r.Enter("volumeMounts")
 	taken := make(map[string]int, len(list))
 	for i, item := range list {
 		mount, ok := item.(map[string]any)
 		if !ok {
 			continue
 		}
-		r.enterItem(i)
-		if name, ok := r.required(mount, "name"); ok && volumes != nil && !volumes[name] {
+		r.EnterItem(i)
+		if name, ok := r.Required(mount, "name"); ok && volumes != nil && !volumes[name] {
 			r.noVolume(name, volumes)
 		}
-		if place, ok := r.required(mount, "mountPath"); ok {
+		if place, ok := r.Required(mount, "mountPath"); ok {
 			if before, again := taken[place]; again {
-				r.problemIn("mountPath", schema.Conflict, schema.Quote(place)+", where volumeMounts["+strconv.Itoa(before)+"] is", "be unique among the mounts of the container", "")
+				r.ProblemIn("mountPath", schema.Conflict, schema.Quote(place)+", where volumeMounts["+strconv.Itoa(before)+"] is", "be unique among the mounts of the container", "")
 			} else {
 				taken[place] = i
 			}
 		}
-		r.leave()
+		r.Leave()
 	}
-	r.leave()
+	r.Leave()
 }
 
-func (r *reader) noVolume(name string, volumes map[string]bool) {
-	r.enter("name")
-	defer r.leave()
+func (r *Reader) noVolume(name string, volumes map[string]bool) {
+	r.Enter("name")
+	defer r.Leave()
 	if r.problems.skip(r.at) {
 		return
 	}
@@ -95,5 +95,5 @@ func (r *reader) noVolume(name string, volumes map[string]bool) {
 	if meant, ok := schema.Nearest(name, known); ok {
 		hint = "did you mean " + schema.Quote(meant) + "?"
 	}
-	r.problem(schema.InvalidValue, schema.Quote(name), "be the name of a volume of the pod", hint)
+	r.Problem(schema.InvalidValue, schema.Quote(name), "be the name of a volume of the pod", hint)
 }

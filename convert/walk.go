@@ -6,16 +6,18 @@ import (
 	"stoic/schema"
 )
 
-// What is walked without a shape, fields of a pod that no library knows yet, is bounded in depth and in number. No
-// API server lets in so many values; an object that holds itself, or the same map in many places, has more.
+// What is walked is bounded in number. No API server lets in so many values; an object that holds itself, or the same
+// map in many places, has more. It is bounded in depth, too: the more narrowly where no shape says how deep it can be, in
+// fields of a pod that no library knows yet.
 const (
-	depthLimit = 64
+	MaxDepth   = 64  // levels without a shape
+	levelLimit = 256 // levels in all; only types that hold themselves have shapes for as many
 	valueLimit = 1 << 20
 )
 
-// walk checks raw against a shape and, if target is valid, decodes into it. Null stands for absent: the
+// Walk checks raw against a shape and, if target is valid, decodes into it. Null stands for absent: the
 // callers for whom that is a mistake (items of lists, values of maps) look for it first.
-func (r *reader) walk(s *shape, raw any, target reflect.Value) {
+func (r *Reader) Walk(s *Shape, raw any, target reflect.Value) {
 	if raw == nil || s.form == ignored {
 		return
 	}
@@ -43,8 +45,10 @@ func (r *reader) walk(s *shape, raw any, target reflect.Value) {
 			return
 		}
 	case anything:
-		r.opaque(raw, 0)
-		r.store(raw, target)
+		before := r.problems.count
+		if r.opaque(raw, 0); r.problems.count == before {
+			r.store(raw, target)
+		}
 		return
 	default:
 		r.scalar(s, raw, target)
@@ -53,38 +57,56 @@ func (r *reader) walk(s *shape, raw any, target reflect.Value) {
 	r.mismatch(s.form, raw)
 }
 
-// pointer decodes into what target shall point to. It stays nil if a plain value is wrong, so that nobody takes
+// pointer decodes into what target shall point to. It stays nil if a plain value is wrong, so that no one takes
 // the zero for the author's; an object may be wrong in parts.
-func (r *reader) pointer(s *shape, raw any, target reflect.Value) {
+func (r *Reader) pointer(s *Shape, raw any, target reflect.Value) {
 	before := r.problems.count
 	value := reflect.New(target.Type().Elem())
-	r.walk(s, raw, value.Elem())
+	r.Walk(s, raw, value.Elem())
 	if s.form == object || r.problems.count == before {
 		target.Set(value)
 	}
 }
 
-func (r *reader) object(s *shape, raw map[string]any, target reflect.Value) {
-	for key, value := range raw {
-		r.member(s, raw, key, value, target)
+// room says whether so many values below the place may be walked.
+func (r *Reader) room(values int) bool {
+	if r.values += values + 1; r.values > valueLimit {
+		r.problems.count++ // told of the whole
+		return false
 	}
-	if s.needs != nil || s.oneOf != nil || s.checks != nil {
+	if len(r.at) > levelLimit {
+		r.values += 100 // it costs as much to tell
+		r.Problem(schema.TooLarge, "more than 256 levels", "be nested less deeply", "")
+		return false
+	}
+	return true
+}
+
+func (r *Reader) object(s *Shape, raw map[string]any, target reflect.Value) {
+	if !r.room(len(raw)) {
+		return
+	}
+	for key, value := range raw {
+		r.Member(s, raw, key, value, target)
+	}
+	if s.needs != nil || s.required != nil || s.oneOf != nil || s.checks != nil {
 		r.whole(s, raw)
 	}
 }
 
 // useless warns of what has no effect, unless there is nothing in it: programs write fields that are null or empty.
-func (r *reader) useless(s *shape, raw any) {
-	if m, ok := raw.(map[string]any); absent(raw) || ok && len(m) == 0 || r.warnings.skip(r.at) {
+func (r *Reader) useless(s *Shape, raw any) {
+	if m, ok := raw.(map[string]any); absent(raw) || ok && len(m) == 0 || r.WarningsFull() {
 		return
 	}
-	r.warning(schema.MisplacedField, found(raw), "", s.why)
+	r.Warning(schema.MisplacedField, r.found(raw), "", s.why)
 }
 
-// member walks one field of an object.
-func (r *reader) member(s *shape, within map[string]any, key string, raw any, target reflect.Value) {
+// Member walks one field of an object.
+func (r *Reader) Member(s *Shape, within map[string]any, key string, raw any, target reflect.Value) {
 	f := s.fields[key]
-	r.at = append(r.at, step{key: key, within: within, shape: s, kept: r.at.kept() || f != nil && f.kept})
+	r.at = append(r.at, step{key: key, within: within, shape: s,
+		kept: r.at.kept() || f != nil && f.kept, hidden: r.at.hidden() || f != nil && f.hidden})
 	if f == nil {
 		r.unknown(s, key)
 		if r.at.kept() {
@@ -93,59 +115,125 @@ func (r *reader) member(s *shape, within map[string]any, key string, raw any, ta
 	} else {
 		var member reflect.Value
 		if target.IsValid() && f.index != nil {
-			member = target.FieldByIndex(f.index)
+			member = fieldOf(target, f.index)
 		}
-		r.walk(f.shape, raw, member)
+		r.Walk(f.shape, raw, member)
 	}
-	r.leave()
+	r.Leave()
 }
 
-func (r *reader) dict(s *shape, raw map[string]any, target reflect.Value) {
+// fieldOf is a field of a struct, or of one that is embedded in it, which is made if it is not there.
+func fieldOf(target reflect.Value, index []int) reflect.Value {
+	if len(index) == 1 {
+		return target.Field(index[0])
+	}
+	for i, at := range index {
+		if i > 0 && target.Kind() == reflect.Pointer {
+			if target.IsNil() {
+				target.Set(reflect.New(target.Type().Elem()))
+			}
+			target = target.Elem()
+		}
+		target = target.Field(at)
+	}
+	return target
+}
+
+func (r *Reader) dict(s *Shape, raw map[string]any, target reflect.Value) {
+	if !r.room(len(raw)) {
+		return
+	}
+	if s.limits != nil {
+		r.size(s.limits, raw, len(raw))
+	}
 	if target.IsValid() {
 		target.Set(reflect.MakeMapWithSize(target.Type(), len(raw)))
 	}
 	for key, value := range raw {
-		r.enter(key)
+		r.Enter(key)
 		r.entry(s.elem, key, value, target)
-		r.leave()
+		r.Leave()
 	}
 }
 
 // entry walks one value of a map. A null text is the empty text, as the API server has it in labels; any
 // other null is a mistake, because an entry without a value would have to be made up.
-func (r *reader) entry(s *shape, key string, raw any, target reflect.Value) {
+func (r *Reader) entry(s *Shape, key string, raw any, target reflect.Value) {
 	switch {
 	case raw == nil && s.form != text:
 		r.mismatch(s.form, nil)
 	case !target.IsValid():
-		r.walk(s, raw, target)
+		r.Walk(s, raw, target)
 	default:
 		value := reflect.New(target.Type().Elem()).Elem()
-		r.walk(s, raw, value)
+		before := r.problems.count
+		if r.Walk(s, raw, value); r.lenient && !s.readable(raw, r.problems.count == before) {
+			return
+		}
 		target.SetMapIndex(reflect.ValueOf(key).Convert(target.Type().Key()), value)
 	}
 }
 
-func (r *reader) list(s *shape, raw []any, target reflect.Value) {
+// readable says whether something of a value could be read: a value that is wrong in parts lacks those.
+func (s *Shape) readable(raw any, sound bool) bool {
+	switch raw.(type) {
+	case map[string]any:
+		return sound || s.form == object || s.form == dict
+	case []any:
+		return sound || s.form == list
+	}
+	return sound
+}
+
+func (r *Reader) list(s *Shape, raw []any, target reflect.Value) {
+	if !r.room(len(raw)) {
+		return
+	}
+	if s.limits != nil {
+		r.size(s.limits, raw, len(raw))
+	}
+	if r.lenient && target.IsValid() {
+		r.listLeniently(s, raw, target)
+		return
+	}
 	if target.IsValid() {
 		target.Set(reflect.MakeSlice(target.Type(), len(raw), len(raw)))
 	}
 	for i, value := range raw {
-		r.enterItem(i)
+		r.EnterItem(i)
 		switch {
 		case value == nil:
 			r.mismatch(s.elem.form, nil)
 		case target.IsValid():
-			r.walk(s.elem, value, target.Index(i))
+			r.Walk(s.elem, value, target.Index(i))
 		default:
-			r.walk(s.elem, value, target)
+			r.Walk(s.elem, value, target)
 		}
-		r.leave()
+		r.Leave()
 	}
 }
 
+// listLeniently leaves out the items of which nothing can be read.
+func (r *Reader) listLeniently(s *Shape, raw []any, target reflect.Value) {
+	items := reflect.MakeSlice(target.Type(), len(raw), len(raw))
+	kept := 0
+	for _, value := range raw {
+		item := items.Index(kept)
+		before := r.problems.count
+		r.EnterItem(kept)
+		r.Walk(s.elem, value, item)
+		r.Leave()
+		if value != nil && s.elem.readable(value, r.problems.count == before) {
+			kept++
+		} else {
+			item.SetZero()
+		}
+	}
+	target.Set(items.Slice3(0, kept, kept))
+}
+
 // opaque checks what no shape describes but what is copied all the same: it must be JSON, and not too deep.
-func (r *reader) opaque(raw any, depth int) {
+func (r *Reader) opaque(raw any, depth int) {
 	if r.opaques++; r.opaques > valueLimit {
 		r.problems.count++ // told of the whole
 		return
@@ -157,29 +245,29 @@ func (r *reader) opaque(raw any, depth int) {
 			return
 		}
 		for key, value := range v {
-			r.enter(key)
+			r.Enter(key)
 			r.opaque(value, depth+1)
-			r.leave()
+			r.Leave()
 		}
 	case []any:
 		if r.tooDeep(depth) {
 			return
 		}
 		for i, value := range v {
-			r.enterItem(i)
+			r.EnterItem(i)
 			r.opaque(value, depth+1)
-			r.leave()
+			r.Leave()
 		}
 	default:
 		if n, ok := numberOf(raw); !ok || !n.finite() {
-			r.problem(schema.TypeMismatch, r.found(raw), "be a value that JSON knows", "")
+			r.Problem(schema.TypeMismatch, r.found(raw), "be a value that JSON knows", "")
 		}
 	}
 }
 
 // tooDeep tells of the field that is so many levels above, which no shape describes, not of each place in it.
-func (r *reader) tooDeep(depth int) bool {
-	if depth < depthLimit {
+func (r *Reader) tooDeep(depth int) bool {
+	if depth < MaxDepth {
 		return false
 	}
 	r.opaques += 100 // it costs as much to tell

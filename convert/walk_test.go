@@ -3,6 +3,7 @@ package convert
 import (
 	"encoding/json"
 	"math"
+	"net/netip"
 	"reflect"
 	"slices"
 	"testing"
@@ -18,26 +19,29 @@ import (
 
 // sample has a field of every form that a kind's own fields may take.
 type sample struct {
-	Text     string             `json:"text"`
-	Word     word               `json:"word,omitempty"`
-	Flag     bool               `json:"flag"`
-	Small    int8               `json:"small"`
-	Unsigned uint16             `json:"unsigned"`
-	Huge     uint64             `json:"huge"`
-	Ratio    float64            `json:"ratio"`
-	Bytes    []byte             `json:"bytes"`
-	Amount   resource.Quantity  `json:"amount"`
-	Port     intstr.IntOrString `json:"port"`
-	Moment   metav1.Time        `json:"moment"`
-	Micro    *metav1.MicroTime  `json:"micro"`
-	Lasting  *metav1.Duration   `json:"lasting"`
-	Words    map[word]int8      `json:"words"`
-	Lists    [][]string         `json:"lists"`
-	Next     *sample            `json:"next"`
-	Samples  map[string]sample  `json:"samples"`
-	Own      *picky             `json:"own"`
-	Any      any                `json:"any"`
-	Numbered map[int]string     `json:"numbered"`
+	Text     string                `json:"text"`
+	Word     word                  `json:"word,omitempty"`
+	Flag     bool                  `json:"flag"`
+	Small    int8                  `json:"small"`
+	Unsigned uint16                `json:"unsigned"`
+	Huge     uint64                `json:"huge"`
+	Ratio    float64               `json:"ratio"`
+	Bytes    []byte                `json:"bytes"`
+	Amount   resource.Quantity     `json:"amount"`
+	Port     intstr.IntOrString    `json:"port"`
+	Moment   metav1.Time           `json:"moment"`
+	Micro    *metav1.MicroTime     `json:"micro"`
+	Lasting  *metav1.Duration      `json:"lasting"`
+	Words    map[word]int8         `json:"words"`
+	Lists    [][]string            `json:"lists"`
+	Next     *sample               `json:"next"`
+	Samples  map[string]sample     `json:"samples"`
+	Own      *picky                `json:"own"`
+	Any      any                   `json:"any"`
+	Numbered map[int]string        `json:"numbered"`
+	Single   float32               `json:"single"`
+	Address  netip.Addr            `json:"address"`
+	By       map[netip.Addr]string `json:"by"`
 	Untagged string
 	Hidden   string `json:"-"`
 	private  string
@@ -53,7 +57,7 @@ type (
 		Text  string `json:"text"` // hidden by the outer one
 	}
 	Pointed struct {
-		Lost string `json:"lost"`
+		Found string `json:"found"`
 	}
 	Inlined struct {
 		Deep *int32 `json:"deep"`
@@ -68,9 +72,9 @@ func (p *picky) UnmarshalJSON(raw []byte) error { return json.Unmarshal(raw, &p.
 // walked decodes JSON text into a sample and returns what was found.
 func walked(t *testing.T, raw map[string]any) (sample, []string) {
 	t.Helper()
-	r := newReader(schema.TFJob())
+	r := NewReader()
 	var s sample
-	r.walk(shapeOf(reflect.TypeFor[sample]()), raw, reflect.ValueOf(&s).Elem())
+	r.Walk(shapeOf(reflect.TypeFor[sample]()), raw, reflect.ValueOf(&s).Elem())
 	if len(r.at) != 0 {
 		t.Errorf("the walk did not come back: %v", r.at)
 	}
@@ -89,6 +93,7 @@ func TestWalkDecodes(t *testing.T) {
 		"lists": []any{[]any{"a", "b"}, []any{}}, "next": map[string]any{"text": "inner"},
 		"samples": map[string]any{"one": map[string]any{"flag": true}}, "own": "mine", "any": []any{"x"},
 		"numbered": map[string]any{"1": "one"}, "Untagged": "u", "inner": "i", "deep": int64(7),
+		"found": "f", "single": 0.5, "address": "10.0.0.1", "by": map[string]any{"10.0.0.2": "b"},
 	}
 	got, found := walked(t, raw)
 	deep := int32(7)
@@ -101,8 +106,9 @@ func TestWalkDecodes(t *testing.T) {
 		Lists: [][]string{{"a", "b"}, {}}, Next: &sample{Text: "inner"},
 		Samples: map[string]sample{"one": {Flag: true}}, Own: &picky{"mine"}, Any: []any{"x"},
 		Numbered: map[int]string{1: "one"}, Untagged: "u", Embedded: Embedded{Inner: "i"}, Inlined: Inlined{Deep: &deep},
+		Pointed: &Pointed{Found: "f"}, Single: 0.5, Address: netip.MustParseAddr("10.0.0.1"), By: map[netip.Addr]string{netip.MustParseAddr("10.0.0.2"): "b"},
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(sample{}, picky{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(sample{}, picky{}), cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if len(found) > 0 {
@@ -149,7 +155,8 @@ func TestWalkTells(t *testing.T) {
 		{"flag", map[string]any{}, "flag: found an object, must be true or false"},
 		{"Hidden", "", "Hidden: unknown field"},
 		{"private", "", "private: unknown field"},
-		{"lost", "", "lost: unknown field"},
+		{"single", 1e300, "single: found number 1e+300, must be a number of 32 bits"},
+		{"address", "1.2.3", `address: found string "1.2.3", must be well-formed`},
 		{"lasing", "", "lasing: unknown field; did you mean `lasting`?"},
 	} {
 		got, found := walked(t, map[string]any{c.field: c.raw})
@@ -159,15 +166,6 @@ func TestWalkTells(t *testing.T) {
 		if got.Small != 0 || got.Unsigned != 0 || got.Micro != nil || got.Lasting != nil {
 			t.Errorf("%s: %v: decoded all the same: %+v", c.field, c.raw, got)
 		}
-	}
-}
-
-// TestSpecIsComplete: the shape of a kind's spec, put together from parts, knows the fields of the wire form
-// from which the CRD is generated.
-func TestSpecIsComplete(t *testing.T) {
-	want := shapeOf(reflect.TypeFor[schema.TFJobSpec]()).names
-	if diff := cmp.Diff(want, objectOf(schema.TFJob()).fields["spec"].shape.names); diff != "" {
-		t.Error(diff)
 	}
 }
 
@@ -250,7 +248,7 @@ func TestPaths(t *testing.T) {
 			t.Errorf("got %s, want %s", got, c.want)
 		}
 	}
-	if got := long.String(); len(got) > pathLimit {
+	if got := long.String(); len(got) > MaxPath {
 		t.Errorf("%d bytes", len(got))
 	}
 }

@@ -5,6 +5,9 @@
 // `stoic validate X.yaml` says. Every code has at least one. Where the text says "warning" and nowhere "error", the job
 // runs nevertheless.
 //
+// In custom/ are the definition of a custom resource of another operator, and one that is wrong, for
+// `stoic validate --crd`.
+//
 // The annotation simulation.stoic/expect says how a job ends: Succeeded, Failed or Rejected. `stoic up` submits the
 // manifests that have it. The other simulation.stoic annotations tell its simulated kubelets what the containers would
 // do; a real kubelet ignores them.

@@ -13,11 +13,11 @@ func (c Code) Severity() string {
 	case UnknownField, MisplacedField:
 		return "Warning: the job runs. Outside of pod templates, kubectl apply may refuse the field by itself."
 	case Conflict:
-		return "Error: the job is rejected. Only a restart policy in a pod template is a warning."
+		return "Error: the job is rejected. Only a restart policy in a pod template and a gang larger than the job are warnings."
 	case DuplicateName:
 		return "Error: the job is rejected. Only a key that stands twice in the text, which no cluster sees, is a warning."
 	case InvalidValue:
-		return "Error: the job is rejected. Only what is odd about the text, which no cluster sees, is a warning."
+		return "Error: the job is rejected. Only what a plug-in or another version of Kubernetes may know, and what is odd about the text, which no cluster sees, are warnings."
 	case Immutable:
 		return "Error: the API server refuses the change, and the job stays as it was."
 	}

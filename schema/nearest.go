@@ -12,9 +12,17 @@ const (
 	wordLimit  = 60 // bytes of a word that may be a slip for a name
 )
 
+// DidYouMean is the hint to write the one known word that word was probably meant to be, or else the other hint.
+func DidYouMean(word string, known []string, otherwise string) string {
+	if meant, ok := Nearest(word, known); ok {
+		return `did you mean "` + meant + `"?`
+	}
+	return otherwise
+}
+
 // Nearest is the one known word that word was probably meant to be: at most two letters off, fewer in short
 // words, regardless of case; none if two are equally near. Words of three letters have the first in common, as tpu is
-// no slip for cpu. It does not search lists of which nobody has the names in mind.
+// no slip for cpu. It does not search lists of which no one has the names in mind.
 func Nearest(word string, known []string) (string, bool) {
 	if word == "" || len(word) > wordLimit || len(known) > KnownLimit {
 		return "", false

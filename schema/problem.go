@@ -74,23 +74,23 @@ func (p Problem) String() string {
 const (
 	// MaxSummary bounds the text of a condition, in bytes.
 	MaxSummary = 1000
-	// MaxTold is how many problems are told one by one; the rest is a count.
+	// MaxTold is how many problems are reported one by one; the rest is a count.
 	MaxTold = 5
 )
 
-// Summarize tells all problems in one line of at most MaxSummary bytes:
+// Summarize tells all problems, and how many more there are, in one line of at most MaxSummary bytes:
 //
 //	3 problems, no pods were created: [1] spec.a: ... [2] ... [3] ... Edit the job to retry.
 //
 // The consequence ("no pods were created") is said once, in front.
-func Summarize(problems []Problem, consequence, advice string) string {
+func Summarize(problems []Problem, more int, consequence, advice string) string {
 	const reserve = 60 // for "... and N more" and its neighbours
-	noun := "problems"
-	if len(problems) == 1 {
+	noun, count := "problems", len(problems)+more
+	if count == 1 {
 		noun = "problem"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d %s, %s:", len(problems), noun, consequence)
+	fmt.Fprintf(&b, "%d %s, %s:", count, noun, consequence)
 	told := 0
 	for i, p := range problems {
 		if i == MaxTold {
@@ -110,7 +110,7 @@ func Summarize(problems []Problem, consequence, advice string) string {
 		b.WriteString(line)
 		told++
 	}
-	if more := len(problems) - told; more > 0 {
+	if more = count - told; more > 0 {
 		fmt.Fprintf(&b, " ... and %d more; run `stoic validate`.", more)
 	}
 	if advice != "" {

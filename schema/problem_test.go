@@ -33,16 +33,18 @@ func TestSummarize(t *testing.T) {
 	huge := Problem{Path: "spec.c", Want: "be " + strings.Repeat("z", 5000)}
 	for name, test := range map[string]struct {
 		problems []Problem
+		more     int
 		want     string
 	}{
-		"one":   {[]Problem{one}, "1 problem, no pods were created: [1] spec.a: must be set. Edit."},
-		"two":   {[]Problem{one, one}, "2 problems, no pods were created: [1] spec.a: must be set. [2] spec.a: must be set. Edit."},
-		"seven": {slices.Repeat([]Problem{one}, 7), "7 problems, no pods were created:" + " [1] spec.a: must be set. [2] spec.a: must be set. [3] spec.a: must be set. [4] spec.a: must be set. [5] spec.a: must be set. ... and 2 more; run `stoic validate`. Edit."},
-		"long":  {[]Problem{long, long, one}, "3 problems, no pods were created: [1] " + long.String() + ". ... and 2 more; run `stoic validate`. Edit."},
-		"huge":  {[]Problem{huge}, ""},
+		"one":     {[]Problem{one}, 0, "1 problem, no pods were created: [1] spec.a: must be set. Edit."},
+		"two":     {[]Problem{one, one}, 0, "2 problems, no pods were created: [1] spec.a: must be set. [2] spec.a: must be set. Edit."},
+		"seven":   {slices.Repeat([]Problem{one}, 7), 0, "7 problems, no pods were created:" + " [1] spec.a: must be set. [2] spec.a: must be set. [3] spec.a: must be set. [4] spec.a: must be set. [5] spec.a: must be set. ... and 2 more; run `stoic validate`. Edit."},
+		"counted": {[]Problem{one}, 6, "7 problems, no pods were created: [1] spec.a: must be set. ... and 6 more; run `stoic validate`. Edit."},
+		"long":    {[]Problem{long, long, one}, 0, "3 problems, no pods were created: [1] " + long.String() + ". ... and 2 more; run `stoic validate`. Edit."},
+		"huge":    {[]Problem{huge}, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Summarize(test.problems, "no pods were created", "Edit.")
+			got := Summarize(test.problems, test.more, "no pods were created", "Edit.")
 			if diff := cmp.Diff(test.want, got); test.want != "" && diff != "" {
 				t.Error(diff)
 			}
@@ -59,7 +61,7 @@ func TestSummarizeIsBounded(t *testing.T) {
 		for range rapid.IntRange(1, 8).Draw(t, "n") {
 			problems = append(problems, Problem{Path: rapid.StringN(0, 300, 400).Draw(t, "path"), Want: rapid.StringN(0, 900, 1200).Draw(t, "want")})
 		}
-		got := Summarize(problems, rapid.SampledFrom([]string{"no pods were created", "update at generation 9223372036854775807 rejected, the job goes on as it was"}).Draw(t, "so"),
+		got := Summarize(problems, rapid.IntRange(0, 40000).Draw(t, "more"), rapid.SampledFrom([]string{"no pods were created", "update at generation 9223372036854775807 rejected, the job goes on as it was"}).Draw(t, "so"),
 			rapid.SampledFrom([]string{"", "Edit the job to retry."}).Draw(t, "advice"))
 		if len(got) > MaxSummary || !utf8.ValidString(got) {
 			t.Fatalf("%d bytes: %s", len(got), got)

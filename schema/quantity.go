@@ -13,7 +13,7 @@ const (
 )
 
 // ParseQuantity parses as the API server does, spaces around included, but looks first: the parser raises
-// ten to any power that it is told, and long digits cost the square of their number.
+// ten to any power that it names, and long digits cost the square of their number.
 func ParseQuantity(written string) (resource.Quantity, bool) {
 	written = strings.TrimSpace(written)
 	if len(written) > quantityLimit {

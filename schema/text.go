@@ -59,11 +59,3 @@ func JSON(v any) []byte {
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
-
-// deref is the pointed-to value, or the zero value for nil.
-func deref[T any](v *T) (value T) {
-	if v != nil {
-		value = *v
-	}
-	return value
-}

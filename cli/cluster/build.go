@@ -146,7 +146,7 @@ func (b *build) run(ctx context.Context) error {
 }
 
 // install puts the new binary in its place, unless somebody edited the sources
-// while it was built: then nobody knows which of them it holds.
+// while it was built: then no one knows which of them it holds.
 func (b *build) install(output string) error {
 	id, err := b.fingerprint()
 	if err != nil {
@@ -205,7 +205,7 @@ func (b *build) prune() error {
 	}
 	leftovers, err := filepath.Glob(filepath.Join(b.cache, "*", "build-*"))
 	failures = append(failures, err)
-	for _, path := range leftovers { // we hold the lock: nobody builds there
+	for _, path := range leftovers { // we hold the lock: no one builds there
 		failures = append(failures, os.RemoveAll(path))
 	}
 	if err := errors.Join(failures...); err != nil {

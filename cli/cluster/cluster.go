@@ -261,7 +261,7 @@ func (c *Cluster) Revive(part string) error { return c.order("start " + part) }
 func (c *Cluster) Save() error { return c.order("save") }
 
 // Restore brings back what was saved, as after a disaster: what happened since
-// never was, and resource versions run backwards. All parts start anew, at their
+// never was, and resource versions run backwards. All parts start again, at their
 // old ports, and are ready when it returns.
 func (c *Cluster) Restore() error { return c.order("restore") }
 

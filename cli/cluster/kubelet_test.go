@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"strings"
 	"testing"
 	"time"
 )
@@ -63,7 +65,7 @@ func TestSimulatedKubelet(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a real control plane")
 	}
-	c := start(t, Options{Nodes: 2})
+	c := start(t, Options{Nodes: 2, Audit: true})
 	a := connect(t, c.Kubeconfig())
 
 	a.create(t, "crashing", "OnFailure", map[string]any{
@@ -91,6 +93,37 @@ func TestSimulatedKubelet(t *testing.T) {
 	if took := time.Since(began); took < 700*time.Millisecond {
 		t.Errorf("the deleted pod ran on for %s, want 700ms", took)
 	}
+	if named := deletionsByKubelets(t, c.AuditLog()); named != 1 {
+		t.Errorf("the kubelets have sent %d deletions, want 1", named)
+	}
+}
+
+// deletionsByKubelets counts the deletions of pods that the simulated kubelets have sent. Each must name a UID: a name alone
+// could meet the successor of the pod.
+func deletionsByKubelets(t *testing.T, log string) (count int) {
+	t.Helper()
+	content, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(content)) {
+		var e struct {
+			Verb          string
+			User          struct{ Username string }
+			ObjectRef     struct{ Resource, Name string }
+			RequestObject struct{ Preconditions struct{ UID string } }
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatalf("read the audit log: %v in %s", err, line)
+		}
+		if e.Verb != "delete" || e.ObjectRef.Resource != "pods" || e.User.Username != "simulated-kubelets" {
+			continue
+		}
+		if count++; e.RequestObject.Preconditions.UID == "" {
+			t.Errorf("the pod %s is deleted by name alone", e.ObjectRef.Name)
+		}
+	}
+	return count
 }
 
 // TestSuccessorsSurvive deletes pods and makes them anew under the same names,

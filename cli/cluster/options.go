@@ -22,7 +22,7 @@ type Options struct {
 	Nodes int
 	// Users get kubeconfigs of their own: user names by the kubeconfig's name. A
 	// user name may be followed by groups: "alice:trainers,viewers". Apart from
-	// the admin nobody may do anything before a role binding says so.
+	// the admin no one may do anything before a replica type binding says so.
 	Users map[string]string
 	// CRDs are manifest files or directories of custom resource definitions. Kinds
 	// that exist before the controllers start are garbage collected from the first
@@ -34,6 +34,9 @@ type Options struct {
 	// History keeps every revision of the store: lists and watches can ask for the
 	// past for as long as the cluster runs.
 	History bool
+	// GangScheduling serves Workloads and PodGroups of scheduling.k8s.io, and lets the scheduler place the pods of a
+	// PodGroup together.
+	GangScheduling bool
 	// Progress takes one line per step; nil means nowhere.
 	Progress io.Writer
 }
@@ -68,6 +71,9 @@ func (o Options) arguments(dir string) []string {
 	}
 	if o.History {
 		args = append(args, "--history")
+	}
+	if o.GangScheduling {
+		args = append(args, "--gang-scheduling")
 	}
 	if o.Dir == "" {
 		args = append(args, "--temporary")

@@ -54,7 +54,7 @@ func isSource(dir string) bool {
 }
 
 // kubernetesVersion reads from go.mod which release the sources hold; the
-// binary must be told, else it calls itself v0.0.0.
+// binary must be reported, else it calls itself v0.0.0.
 func kubernetesVersion(source string) (string, error) {
 	content, err := os.ReadFile(filepath.Join(source, "go.mod"))
 	if err != nil {

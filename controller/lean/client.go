@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
+
+	"stoic/schema"
 )
 
 // Client lists and watches one resource, pods or services, in a namespace or in all.
@@ -21,24 +23,39 @@ type Client struct {
 	namespace string
 }
 
-// NewClients makes those of pods and of services, in all namespaces. It prefers protobuf unless the config says otherwise.
-func NewClients(config *rest.Config) (pods, services *Client, err error) {
+// Clients are those of pods and of services, in all namespaces.
+type Clients struct{ pods, services *Client }
+
+// Of is the client of pods or of services; nil for all other resources.
+func (c *Clients) Of(r schema.Resource) *Client {
+	switch r {
+	case schema.Pods():
+		return c.pods
+	case schema.Services():
+		return c.services
+	}
+	return nil
+}
+
+// NewClients makes clients that read these labels and annotations of an object, and no others; nil is all. They prefer
+// protobuf unless the config says otherwise.
+func NewClients(config *rest.Config, names []string) (*Clients, error) {
 	scheme, version := newScheme(), corev1.SchemeGroupVersion
 	c := rest.CopyConfig(config)
 	c.GroupVersion, c.APIPath = &version, "/api"
-	c.NegotiatedSerializer = uncopiedProtobuf(serializer.NewCodecFactory(scheme).WithoutConversion())
+	c.NegotiatedSerializer = uncopiedProtobuf(serializer.NewCodecFactory(scheme).WithoutConversion(), names)
 	if c.ContentType == "" {
 		c.ContentType = runtime.ContentTypeProtobuf
 		c.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	}
 	client, err := rest.RESTClientFor(c)
 	if err != nil {
-		return nil, nil, fmt.Errorf("make the client of pods and services: %w", err)
+		return nil, fmt.Errorf("make the client of pods and services: %w", err)
 	}
 	all := Client{rest: client, codec: runtime.NewParameterCodec(scheme)}
 	inPods, inServices := all, all
 	inPods.resource, inServices.resource = "pods", "services"
-	return &inPods, &inServices, nil
+	return &Clients{&inPods, &inServices}, nil
 }
 
 // newScheme takes pods and services for Objects.

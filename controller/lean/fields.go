@@ -50,7 +50,7 @@ func eachField(message []byte, read func(field) error) error {
 }
 
 // metadata reads a field of an ObjectMeta.
-func metadata(m *metav1.ObjectMeta, f field) (err error) {
+func metadata(m *metav1.ObjectMeta, f field, names []string) (err error) {
 	switch f.number {
 	case 1:
 		m.Name = f.text()
@@ -66,9 +66,9 @@ func metadata(m *metav1.ObjectMeta, f field) (err error) {
 		m.DeletionTimestamp = &metav1.Time{}
 		err = m.DeletionTimestamp.Unmarshal(f.bytes)
 	case 11:
-		m.Labels, err = entry(m.Labels, f.bytes)
+		m.Labels, err = entry(m.Labels, f.bytes, names)
 	case 12:
-		m.Annotations, err = entry(m.Annotations, f.bytes)
+		m.Annotations, err = entry(m.Annotations, f.bytes, names)
 	case 13:
 		var owner metav1.OwnerReference
 		err = owner.Unmarshal(f.bytes)
@@ -78,7 +78,7 @@ func metadata(m *metav1.ObjectMeta, f field) (err error) {
 }
 
 // entry reads one of a map, if it is one that is kept.
-func entry(known map[string]string, message []byte) (map[string]string, error) {
+func entry(known map[string]string, message []byte, names []string) (map[string]string, error) {
 	var name, value []byte
 	err := eachField(message, func(f field) error {
 		switch f.number {
@@ -89,7 +89,7 @@ func entry(known map[string]string, message []byte) (map[string]string, error) {
 		}
 		return nil
 	})
-	if !kept(string(name)) {
+	if err != nil || !kept(string(name), names) {
 		return known, err
 	}
 	if known == nil {
@@ -104,6 +104,12 @@ func (s *Status) read(f field) (err error) {
 	switch f.number {
 	case 1:
 		s.Phase = phase(f.bytes)
+	case 2:
+		s.Conditions, err = condition(s.Conditions, f.bytes)
+	case 3:
+		s.Message = f.text()
+	case 4:
+		s.Reason = f.text()
 	case 8:
 		s.Containers, err = container(s.Containers, f.bytes)
 	case 10:
@@ -120,6 +126,39 @@ func phase(text []byte) corev1.PodPhase {
 		}
 	}
 	return corev1.PodPhase(text)
+}
+
+// condition reads one of a pod, if it says that the pod cannot run. All others, which every pod has, make no new texts.
+func condition(known []Condition, message []byte) ([]Condition, error) {
+	var kind, status, reason, text []byte
+	err := eachField(message, func(f field) error {
+		switch f.number {
+		case 1:
+			kind = f.bytes
+		case 2:
+			status = f.bytes
+		case 5:
+			reason = f.bytes
+		case 6:
+			text = f.bytes
+		}
+		return nil
+	})
+	if err != nil || !isTrouble(string(kind), string(status)) && !isReady(string(kind), string(status)) {
+		return known, err
+	}
+	return append(known, Condition{Type: corev1.PodConditionType(kind), Status: corev1.ConditionStatus(status), Reason: string(reason), Message: string(text)}), nil
+}
+
+// isReady: the pod is ready. There is no condition of it otherwise.
+func isReady(kind, status string) bool {
+	return kind == string(corev1.PodReady) && status == string(corev1.ConditionTrue)
+}
+
+// isTrouble: the scheduler has no node for the pod, or the pod is about to be ended by something that is not its author.
+func isTrouble(kind, status string) bool {
+	return kind == string(corev1.PodScheduled) && status == string(corev1.ConditionFalse) ||
+		kind == string(corev1.DisruptionTarget) && status == string(corev1.ConditionTrue)
 }
 
 func container(known []Container, message []byte) ([]Container, error) {
@@ -143,11 +182,28 @@ func (c *Container) read(f field) error {
 
 // read a field of a ContainerState.
 func (s *State) read(f field) error {
-	if f.number != 3 {
-		return nil
+	switch f.number {
+	case 1:
+		if s.Waiting == nil {
+			s.Waiting = &Waiting{}
+		}
+		return eachField(f.bytes, s.Waiting.read)
+	case 3:
+		s.Terminated = &Terminated{}
+		return eachField(f.bytes, s.Terminated.read)
 	}
-	s.Terminated = &Terminated{}
-	return eachField(f.bytes, s.Terminated.read)
+	return nil
+}
+
+// read a field of a ContainerStateWaiting.
+func (w *Waiting) read(f field) error {
+	switch f.number {
+	case 1:
+		w.Reason = f.text()
+	case 2:
+		w.Message = f.text()
+	}
+	return nil
 }
 
 // read a field of a ContainerStateTerminated.

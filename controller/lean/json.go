@@ -3,7 +3,7 @@ package lean
 import "slices"
 
 // withoutManagedFields puts null where an object says who has set which of its fields. That is half of what a job is
-// written as, and nobody here asks for it: it is not worth becoming maps for. Anything but an object that is written as API
+// written as, and no one here asks for it: it is not worth becoming maps for. Anything but an object that is written as API
 // servers write it is answered as it is. data is JSON, and is not changed.
 func withoutManagedFields(data []byte) []byte {
 	at, end := member(data, "metadata")

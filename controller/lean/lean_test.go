@@ -14,15 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
-
-	"stoic/schema"
 )
 
 // drawnPod has, of all that is read, anything, and some of what is stepped over.
 func drawnPod(t *rapid.T) *corev1.Pod {
 	text := rapid.StringN(0, 20, 40)
-	labels := rapid.MapOf(rapid.SampledFrom([]string{schema.LabelOperator, schema.LabelRole, schema.LabelJob, schema.AnnotationRestartCount,
-		schema.AnnotationLedger, metav1.InitialEventsAnnotationKey, "", "other"}), text)
+	labels := rapid.MapOf(rapid.SampledFrom([]string{"training.kubeflow.org/operator-name", "training.kubeflow.org/replica-type", "training.kubeflow.org/job-name", "training.kubeflow.org/restart-count",
+		"training.kubeflow.org/ledger", metav1.InitialEventsAnnotationKey, "", "other"}), text)
 	moment := rapid.Custom(func(t *rapid.T) metav1.Time {
 		return metav1.NewTime(time.Unix(rapid.Int64Range(-1<<33, 1<<33).Draw(t, "time"), 0))
 	})
@@ -37,19 +35,24 @@ func drawnPod(t *rapid.T) *corev1.Pod {
 		case 0:
 			s.State.Running = &corev1.ContainerStateRunning{StartedAt: moment.Draw(t, "started")}
 		case 1:
-			s.State.Waiting = &corev1.ContainerStateWaiting{Reason: text.Draw(t, "reason")}
+			s.State.Waiting = &corev1.ContainerStateWaiting{Reason: text.Draw(t, "reason"), Message: text.Draw(t, "why")}
 		case 2:
 			s.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: rapid.Int32().Draw(t, "code"), Message: text.Draw(t, "message"), FinishedAt: moment.Draw(t, "ended")}
 		}
 		return s
+	})
+	condition := rapid.Custom(func(t *rapid.T) corev1.PodCondition {
+		return corev1.PodCondition{Type: rapid.SampledFrom([]corev1.PodConditionType{corev1.PodReady, corev1.PodScheduled, corev1.DisruptionTarget, ""}).Draw(t, "type"),
+			Status: rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown, ""}).Draw(t, "status"),
+			Reason: text.Draw(t, "reason"), Message: text.Draw(t, "message"), LastTransitionTime: moment.Draw(t, "since"), ObservedGeneration: 3}
 	})
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: text.Draw(t, "name"), GenerateName: "g", Namespace: text.Draw(t, "namespace"), UID: types.UID(text.Draw(t, "uid")),
 		ResourceVersion: text.Draw(t, "version"), Generation: 3, CreationTimestamp: moment.Draw(t, "created"), Labels: labels.Draw(t, "labels"), Annotations: labels.Draw(t, "annotations"),
 		OwnerReferences: rapid.SliceOfN(owner, 0, 3).Draw(t, "owners"), Finalizers: []string{"f"},
 		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{}}`)}}}},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Args: []string{text.Draw(t, "argument")}}}},
-		Status: corev1.PodStatus{Phase: rapid.SampledFrom([]corev1.PodPhase{"", corev1.PodRunning, corev1.PodFailed, "Strange"}).Draw(t, "phase"), Message: "m",
-			Conditions: []corev1.PodCondition{{Type: corev1.PodReady}}, ContainerStatuses: rapid.SliceOfN(status, 0, 3).Draw(t, "containers"),
+		Status: corev1.PodStatus{Phase: rapid.SampledFrom([]corev1.PodPhase{"", corev1.PodRunning, corev1.PodFailed, "Strange"}).Draw(t, "phase"), Message: text.Draw(t, "message"), Reason: text.Draw(t, "reason"),
+			Conditions: rapid.SliceOfN(condition, 0, 4).Draw(t, "conditions"), ContainerStatuses: rapid.SliceOfN(status, 0, 3).Draw(t, "containers"),
 			InitContainerStatuses: rapid.SliceOfN(status, 0, 2).Draw(t, "init"), EphemeralContainerStatuses: rapid.SliceOfN(status, 0, 1).Draw(t, "ephemeral")}}
 	if rapid.Bool().Draw(t, "deleting") {
 		at := moment.Draw(t, "deleted")
@@ -58,11 +61,16 @@ func drawnPod(t *rapid.T) *corev1.Pod {
 	return p
 }
 
-// wanted is what is to be read of a pod, said in terms of the pod.
-func wanted(p *corev1.Pod) *Object {
+// someNames are labels and annotations that an operator reads.
+func someNames() []string {
+	return []string{"training.kubeflow.org/replica-type", "training.kubeflow.org/restart-count"}
+}
+
+// wanted is what is to be read of a pod, in terms of the pod; of labels and annotations those names, or all (nil).
+func wanted(p *corev1.Pod, names []string) *Object {
 	keep := func(all map[string]string) (some map[string]string) {
 		for name, value := range all {
-			if kept(name) {
+			if names == nil || kept(name, names) {
 				if some == nil {
 					some = map[string]string{}
 				}
@@ -74,6 +82,9 @@ func wanted(p *corev1.Pod) *Object {
 	containers := func(all []corev1.ContainerStatus) (read []Container) {
 		for _, s := range all {
 			c := Container{Name: s.Name, RestartCount: s.RestartCount}
+			if s.State.Waiting != nil {
+				c.State.Waiting = &Waiting{Reason: s.State.Waiting.Reason, Message: s.State.Waiting.Message}
+			}
 			if s.State.Terminated != nil {
 				c.State.Terminated = &Terminated{ExitCode: s.State.Terminated.ExitCode}
 			}
@@ -81,9 +92,15 @@ func wanted(p *corev1.Pod) *Object {
 		}
 		return read
 	}
+	var conditions []Condition
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse || (c.Type == corev1.DisruptionTarget || c.Type == corev1.PodReady) && c.Status == corev1.ConditionTrue {
+			conditions = append(conditions, Condition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
+		}
+	}
 	o := &Object{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace, UID: p.UID, ResourceVersion: p.ResourceVersion, CreationTimestamp: p.CreationTimestamp,
 		DeletionTimestamp: p.DeletionTimestamp, Labels: keep(p.Labels), Annotations: keep(p.Annotations), OwnerReferences: p.OwnerReferences},
-		Status: Status{Phase: p.Status.Phase, Containers: containers(p.Status.ContainerStatuses), InitContainers: containers(p.Status.InitContainerStatuses)}}
+		Status: Status{Phase: p.Status.Phase, Reason: p.Status.Reason, Message: p.Status.Message, Conditions: conditions, Containers: containers(p.Status.ContainerStatuses), InitContainers: containers(p.Status.InitContainerStatuses)}}
 	return o
 }
 
@@ -114,21 +131,21 @@ func TestReadsWhatIsThere(t *testing.T) {
 		if err := decoded.Unmarshal(plain); err != nil {
 			t.Fatal(err)
 		}
-		want := wanted(&decoded)
+		want := wanted(&decoded, someNames())
 		same := func(how string, got *Object, err error) {
 			t.Helper()
-			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(Object{})); err != nil || diff != "" {
 				t.Fatalf("%s: %v, -want +got:\n%s", how, err, diff)
 			}
 		}
-		var alone Object
+		alone := Object{names: someNames()}
 		same("alone", &alone, alone.Unmarshal(plain))
 
 		list, err := (&corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "7", Continue: "more"}, Items: []corev1.Pod{*pod, *pod}}).Marshal()
 		if err != nil {
 			t.Fatal(err)
 		}
-		var page List
+		page := List{names: someNames()}
 		if err := page.Unmarshal(list); err != nil || len(page.Items) != 2 || page.ResourceVersion != "7" || page.Continue != "more" {
 			t.Fatalf("%+v, %v", page, err)
 		}
@@ -136,7 +153,7 @@ func TestReadsWhatIsThere(t *testing.T) {
 
 		pod.Kind, pod.APIVersion = "Pod", "v1"
 		answer, err := Answer(encode(t, pod))
-		if diff := cmp.Diff(&want.ObjectMeta, answer, cmpopts.EquateEmpty()); err != nil || diff != "" {
+		if diff := cmp.Diff(&wanted(&decoded, nil).ObjectMeta, answer, cmpopts.EquateEmpty()); err != nil || diff != "" {
 			t.Fatalf("as an answer: %v, -want +got:\n%s", err, diff)
 		}
 	})
@@ -146,8 +163,9 @@ func TestReadsWhatIsThere(t *testing.T) {
 func TestReadsJSON(t *testing.T) {
 	text := `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"n","uid":"u","resourceVersion":"5","deletionTimestamp":"2026-01-01T00:00:00Z",
 		"labels":{"training.kubeflow.org/replica-type":"worker"},"ownerReferences":[{"uid":"o","controller":true}]},
-		"spec":{"containers":[{}]},"status":{"phase":"Failed","initContainerStatuses":[{"name":"i","restartCount":2}],
-		"containerStatuses":[{"name":"c","restartCount":1,"state":{"terminated":{"exitCode":137}},"lastState":{"terminated":{"exitCode":9}}}]}}`
+		"spec":{"containers":[{}]},"status":{"phase":"Failed","reason":"Evicted","message":"memory","conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable","message":"no node"}],"initContainerStatuses":[{"name":"i","restartCount":2}],
+		"containerStatuses":[{"name":"c","restartCount":1,"state":{"terminated":{"exitCode":137}},"lastState":{"terminated":{"exitCode":9}}},
+		{"name":"d","state":{"waiting":{"reason":"ErrImagePull","message":"no such image"}}}]}}`
 	var got Object
 	if err := json.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatal(err)
@@ -155,10 +173,11 @@ func TestReadsJSON(t *testing.T) {
 	if answer, err := Answer([]byte(text)); err != nil || !cmp.Equal(*answer, got.ObjectMeta) {
 		t.Errorf("as an answer: %+v, %v", answer, err)
 	}
-	if got.Name != "n" || got.UID != "u" || got.ResourceVersion != "5" || got.DeletionTimestamp == nil || got.Labels[schema.LabelRole] != "worker" || got.OwnerReferences[0].UID != "o" {
+	if got.Name != "n" || got.UID != "u" || got.ResourceVersion != "5" || got.DeletionTimestamp == nil || got.Labels["training.kubeflow.org/replica-type"] != "worker" || got.OwnerReferences[0].UID != "o" {
 		t.Errorf("metadata %+v", got.ObjectMeta)
 	}
-	want := Status{Phase: corev1.PodFailed, InitContainers: []Container{{Name: "i", RestartCount: 2}}, Containers: []Container{{Name: "c", RestartCount: 1, State: State{&Terminated{137}}}}}
+	want := Status{Phase: corev1.PodFailed, InitContainers: []Container{{Name: "i", RestartCount: 2}}, Containers: []Container{{Name: "c", RestartCount: 1, State: State{Terminated: &Terminated{137}}}, {Name: "d", State: State{Waiting: &Waiting{"ErrImagePull", "no such image"}}}},
+		Reason: "Evicted", Message: "memory", Conditions: []Condition{{"PodScheduled", "False", "Unschedulable", "no node"}}}
 	if diff := cmp.Diff(want, got.Status); diff != "" {
 		t.Error(diff)
 	}
@@ -186,8 +205,8 @@ func TestAnswers(t *testing.T) {
 // has read, and wrote again, nothing is refused. (As it came it may be: the library steps over groups that end as others, and
 // over numbers that are too long, which no API server sends.)
 func FuzzUnmarshal(f *testing.F) {
-	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{schema.LabelRole: "worker"}, OwnerReferences: []metav1.OwnerReference{{UID: "u"}}},
-		Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: -1}}}}}}
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"training.kubeflow.org/replica-type": "worker"}, OwnerReferences: []metav1.OwnerReference{{UID: "u"}}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, Reason: "Evicted", Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable"}}, ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: -1}}}}}}
 	data, err := pod.Marshal()
 	if err != nil {
 		f.Fatal(err)
@@ -205,8 +224,8 @@ func FuzzUnmarshal(f *testing.F) {
 		if p.Unmarshal(data) != nil {
 			return
 		}
-		want := wanted(&p)
-		if diff := cmp.Diff(want, &o, cmpopts.EquateEmpty()); err == nil && diff != "" {
+		want := wanted(&p, nil)
+		if diff := cmp.Diff(want, &o, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(Object{})); err == nil && diff != "" {
 			t.Errorf("read otherwise than the library does, -want +got:\n%s", diff)
 		}
 		again, err := p.Marshal()
@@ -223,7 +242,7 @@ func FuzzUnmarshal(f *testing.F) {
 func BenchmarkUnmarshal(b *testing.B) {
 	yes := true
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "bert-worker-0", Namespace: "team", UID: "11111111-2222-3333-4444-000000000000", ResourceVersion: "1000000",
-		Labels:          map[string]string{schema.LabelOperator: "tfjob-controller", schema.LabelRole: "worker", schema.LabelJob: "bert", schema.LabelIndex: "0"},
+		Labels:          map[string]string{"training.kubeflow.org/operator-name": "tfjob-controller", "training.kubeflow.org/replica-type": "worker", "training.kubeflow.org/job-name": "bert", "training.kubeflow.org/replica-index": "0"},
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "kubeflow.org/v1", Kind: "TFJob", Name: "bert", UID: "u", Controller: &yes}},
 		ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "m", FieldsV1: &metav1.FieldsV1{Raw: bytes.Repeat([]byte("x"), 1500)}}, {Manager: "k", FieldsV1: &metav1.FieldsV1{Raw: bytes.Repeat([]byte("x"), 700)}}}},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "tensorflow", Image: "i", Env: []corev1.EnvVar{{Name: "TF_CONFIG", Value: "{}"}}, Ports: []corev1.ContainerPort{{Name: "p", ContainerPort: 2222}}}},

@@ -2,12 +2,11 @@ package lean
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-
-	"stoic/schema"
 )
 
 // Object is what is read of a pod, a service, or the metadata of any object. Of protobuf that is, of the metadata, what
@@ -16,13 +15,28 @@ type Object struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	Status            Status `json:"status"`
+	// names are the labels and annotations that are read of protobuf; nil is all.
+	names []string
 }
 
 // Status of a pod; empty of everything else.
 type Status struct {
-	Phase          corev1.PodPhase `json:"phase"`
-	InitContainers []Container     `json:"initContainerStatuses"`
-	Containers     []Container     `json:"containerStatuses"`
+	Phase corev1.PodPhase `json:"phase"`
+	// Reason and Message say why the pod failed as a whole: evicted, or not admitted by its node.
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	// Conditions are, of protobuf, those that say that the pod is ready, or cannot run: see isReady and isTrouble.
+	Conditions     []Condition `json:"conditions"`
+	InitContainers []Container `json:"initContainerStatuses"`
+	Containers     []Container `json:"containerStatuses"`
+}
+
+// Condition of a pod.
+type Condition struct {
+	Type    corev1.PodConditionType `json:"type"`
+	Status  corev1.ConditionStatus  `json:"status"`
+	Reason  string                  `json:"reason"`
+	Message string                  `json:"message"`
 }
 
 // Container is how one container of a pod fares.
@@ -32,9 +46,16 @@ type Container struct {
 	State        State  `json:"state"`
 }
 
-// State of a container now. Terminated is nil while it runs, or waits.
+// State of a container now. One of the two at most is set; none while it runs.
 type State struct {
+	Waiting    *Waiting    `json:"waiting"`
 	Terminated *Terminated `json:"terminated"`
+}
+
+// Waiting is why a container does not run yet, or not again.
+type Waiting struct {
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
 }
 
 // Terminated is how a container ended.
@@ -47,35 +68,32 @@ type List struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata"`
 	Items           []Object `json:"items"`
+	names           []string
 }
 
 var _, _ runtime.Object = (*Object)(nil), (*List)(nil)
 
-// DeepCopyObject gives a copy that shares what nobody writes to.
+// DeepCopyObject gives a copy that shares what no one writes to.
 func (o *Object) DeepCopyObject() runtime.Object {
 	c := *o
 	return &c
 }
 
-// DeepCopyObject gives a copy that shares what nobody writes to.
+// DeepCopyObject gives a copy that shares what no one writes to.
 func (l *List) DeepCopyObject() runtime.Object {
 	c := *l
 	return &c
 }
 
 // Reset is called before Unmarshal.
-func (o *Object) Reset() { *o = Object{} }
+func (o *Object) Reset() { *o = Object{names: o.names} }
 
 // Reset is called before Unmarshal.
-func (l *List) Reset() { *l = List{} }
+func (l *List) Reset() { *l = List{names: l.names} }
 
-// kept are the labels and annotations that are read.
-func kept(name string) bool {
-	switch name {
-	case schema.LabelOperator, schema.LabelRole, schema.AnnotationRestartCount, schema.AnnotationLedger, metav1.InitialEventsAnnotationKey:
-		return true
-	}
-	return false
+// kept says whether a label or an annotation is read. Client-go reads one itself.
+func kept(name string, names []string) bool {
+	return names == nil || slices.Contains(names, name) || name == metav1.InitialEventsAnnotationKey
 }
 
 // Unmarshal reads a v1.Pod, a v1.Service or a PartialObjectMetadata: all begin with the metadata. What it makes of a
@@ -84,7 +102,7 @@ func (o *Object) Unmarshal(data []byte) error {
 	err := eachField(data, func(f field) error {
 		switch f.number {
 		case 1:
-			return eachField(f.bytes, func(f field) error { return metadata(&o.ObjectMeta, f) })
+			return eachField(f.bytes, func(f field) error { return metadata(&o.ObjectMeta, f, o.names) })
 		case 3:
 			return eachField(f.bytes, o.Status.read)
 		}
@@ -103,7 +121,7 @@ func (l *List) Unmarshal(data []byte) error {
 		case 1:
 			return l.ListMeta.Unmarshal(f.bytes)
 		case 2:
-			l.Items = append(l.Items, Object{})
+			l.Items = append(l.Items, Object{names: l.names})
 			return l.Items[len(l.Items)-1].Unmarshal(f.bytes)
 		}
 		return nil

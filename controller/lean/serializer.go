@@ -21,10 +21,10 @@ type uncopied struct {
 	media []runtime.SerializerInfo
 }
 
-// uncopiedProtobuf is for pods and services.
-func uncopiedProtobuf(library runtime.NegotiatedSerializer) uncopied {
+// uncopiedProtobuf is for pods and services, of which it reads these labels and annotations; nil is all.
+func uncopiedProtobuf(library runtime.NegotiatedSerializer, names []string) uncopied {
 	return readingOtherwise(library, runtime.ContentTypeProtobuf, func(objects, events *runtime.Serializer) {
-		*objects, *events = objectReader{*objects}, eventReader{*events}
+		*objects, *events = objectReader{*objects, names}, eventReader{*events}
 	})
 }
 
@@ -83,12 +83,15 @@ func (r eventReader) Decode(data []byte, defaults *runtimeschema.GroupVersionKin
 }
 
 // objectReader reads objects and lists.
-type objectReader struct{ runtime.Serializer }
+type objectReader struct {
+	runtime.Serializer
+	names []string
+}
 
 // Decode reads an Object or a List, into the given one if there is one.
 func (r objectReader) Decode(data []byte, defaults *runtimeschema.GroupVersionKind, into runtime.Object) (runtime.Object, *runtimeschema.GroupVersionKind, error) {
 	if kind, raw, err := unwrap(data); err == nil {
-		if o := readable(kind, into); o != nil {
+		if o := r.readable(kind, into); o != nil {
 			o.Reset()
 			if o.Unmarshal(raw) == nil {
 				return o, &runtimeschema.GroupVersionKind{Version: "v1", Kind: kind}, nil
@@ -105,7 +108,7 @@ type readsItself interface {
 }
 
 // readable is what an object of a kind can be read into; nil if we do not read such a kind, or not into that.
-func readable(kind string, into runtime.Object) readsItself {
+func (r objectReader) readable(kind string, into runtime.Object) readsItself {
 	single := kind == "Pod" || kind == "Service"
 	if !single && kind != "PodList" && kind != "ServiceList" {
 		return nil
@@ -113,15 +116,17 @@ func readable(kind string, into runtime.Object) readsItself {
 	switch o := into.(type) {
 	case nil:
 		if single {
-			return &Object{}
+			return &Object{names: r.names}
 		}
-		return &List{}
+		return &List{names: r.names}
 	case *Object:
 		if single {
+			o.names = r.names
 			return o
 		}
 	case *List:
 		if !single {
+			o.names = r.names
 			return o
 		}
 	}

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -105,7 +106,7 @@ func TestKubeconfigIsSelfContained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	content, err := a.Kubeconfig("https://127.0.0.1:1", p)
+	content, err := a.Kubeconfig("https://127.0.0.1:1", p, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,6 +122,12 @@ func TestKubeconfigIsSelfContained(t *testing.T) {
 	}
 	if _, err := tls.X509KeyPair(read.Users[0].User.Certificate, read.Users[0].User.Key); err != nil {
 		t.Errorf("the user's certificate and key do not fit: %v", err)
+	}
+	if read.Users[0].User.Plugin != nil {
+		t.Error("the user's requests go through a plugin that nobody asked for")
+	}
+	if content, err = a.Kubeconfig("https://127.0.0.1:1", p, "plug"); err != nil || !bytes.Contains(content, []byte(`"name": "plug"`)) {
+		t.Errorf("the plugin is not named: %v\n%s", err, content)
 	}
 }
 

@@ -1,4 +1,5 @@
-// Package kubelet answers: what must have happened before kwok may begin?
+// Package kubelet answers: what must kwok be given so that it does what a kubelet does? Types that it may look at from
+// several goroutines, and deletions that name the UID.
 package kubelet
 
 import (

@@ -28,6 +28,9 @@ func runKwok() (int, error) {
 	if err := kubelet.LearnTypes(ctx); err != nil {
 		return 0, fmt.Errorf("prepare kwok: %w", err)
 	}
+	if err := kubelet.RegisterDeletions(); err != nil {
+		return 0, fmt.Errorf("prepare kwok: %w", err)
+	}
 	command := cmd.NewCommand(ctx)
 	// The other parts register a flag --version of another type for the whole
 	// process; the command would stumble over it.

@@ -52,9 +52,9 @@ func (l layout) arguments(part string, p ports, o Options) []string {
 	case apiserver:
 		return l.serverArguments(p, o)
 	case controllers:
-		return l.controllerArguments(p)
+		return l.controllerArguments(p, o)
 	case scheduler:
-		return l.schedulerArguments(p)
+		return l.schedulerArguments(p, o)
 	}
 	return l.kubeletArguments(p)
 }
@@ -99,6 +99,9 @@ func (l layout) serverArguments(p ports, o Options) []string {
 		// Nothing else in this control plane compacts the store.
 		args = append(args, "--etcd-compaction-interval=0")
 	}
+	if o.GangScheduling {
+		args = append(args, gangFeatures, "--runtime-config=scheduling.k8s.io/v1alpha2=true")
+	}
 	if o.Audit {
 		args = append(args, "--audit-policy-file="+l.config("audit.json"), "--audit-log-path="+l.audit(),
 			"--audit-log-maxsize=0") // one file: whoever counts requests reads all of them
@@ -119,11 +122,15 @@ func chosenControllers() []string {
 	}
 }
 
-func (l layout) controllerArguments(p ports) []string {
-	return append(l.componentArguments(controllers, p.Controllers),
+func (l layout) controllerArguments(p ports, o Options) []string {
+	chosen, features := chosenControllers(), []string(nil)
+	if o.GangScheduling {
+		chosen, features = append(chosen, "podgroup-protection-controller"), []string{gangFeatures}
+	}
+	return append(append(l.componentArguments(controllers, p.Controllers), features...),
 		"--kubeconfig="+l.config(controllers+".kubeconfig"),
 		"--leader-elect=false",
-		"--controllers="+strings.Join(chosenControllers(), ","),
+		"--controllers="+strings.Join(chosen, ","),
 		"--kube-api-qps=500", "--kube-api-burst=1000",
 		"--concurrent-gc-syncs=50", "--concurrent-namespace-syncs=20", "--concurrent-resource-quota-syncs=10",
 		"--concurrent-endpoint-syncs=10", "--concurrent-service-endpoint-syncs=10",
@@ -131,9 +138,16 @@ func (l layout) controllerArguments(p ports) []string {
 	)
 }
 
-func (l layout) schedulerArguments(p ports) []string {
-	return append(l.componentArguments(scheduler, p.Scheduler), "--config="+l.config("scheduler.json"))
+func (l layout) schedulerArguments(p ports, o Options) []string {
+	args := append(l.componentArguments(scheduler, p.Scheduler), "--config="+l.config("scheduler.json"))
+	if o.GangScheduling {
+		args = append(args, gangFeatures)
+	}
+	return args
 }
+
+// gangFeatures are alpha in Kubernetes 1.36.
+const gangFeatures = "--feature-gates=GenericWorkload=true,GangScheduling=true"
 
 // componentArguments are common to the controller manager and the scheduler.
 func (l layout) componentArguments(name string, port int) []string {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"stoic/localcluster/access"
+	"stoic/localcluster/simulation"
 )
 
 // layout names the files of one control plane.
@@ -79,26 +80,30 @@ func (l layout) prepare() (*credentials, error) {
 // kubeconfigs writes the kubeconfigs of the parts and of the users. They hold
 // the server's address, so they follow its port.
 func (l layout) kubeconfigs(c *credentials, server string, users map[string]access.Identity) error {
-	content, err := c.authority.Kubeconfig(server, c.admin)
+	content, err := c.authority.Kubeconfig(server, c.admin, "")
 	if err != nil {
 		return err
 	}
 	files := map[string][]byte{l.kubeconfig(admin): content}
-	add := func(path string, id access.Identity) error {
+	add := func(path string, id access.Identity, through string) error {
 		pair, err := c.authority.Client(id)
 		if err != nil {
 			return err
 		}
-		files[path], err = c.authority.Kubeconfig(server, pair)
+		files[path], err = c.authority.Kubeconfig(server, pair, through)
 		return err
 	}
 	for name, id := range internal() {
-		if err := add(l.config(name+".kubeconfig"), id); err != nil {
+		through := ""
+		if name == kubelets {
+			through = simulation.DeletionPlugin
+		}
+		if err := add(l.config(name+".kubeconfig"), id, through); err != nil {
 			return err
 		}
 	}
 	for name, id := range users {
-		if err := add(l.kubeconfig(name), id); err != nil {
+		if err := add(l.kubeconfig(name), id, ""); err != nil {
 			return err
 		}
 	}

@@ -206,3 +206,20 @@ func TestEstablished(t *testing.T) {
 		}
 	}
 }
+
+// TestGangSchedulingOnDemand: the feature gates are given to the parts that know them, and to no other.
+func TestGangSchedulingOnDemand(t *testing.T) {
+	o, err := ParseOptions([]string{"--dir", t.TempDir(), "--gang-scheduling"}, io.Discard)
+	if err != nil || !o.GangScheduling {
+		t.Fatal(o, err)
+	}
+	for part, knows := range map[string]bool{store: false, apiserver: true, controllers: true, scheduler: true, kubelets: false} {
+		for _, asked := range []bool{true, false} {
+			o.GangScheduling = asked
+			args := strings.Join(layout{dir: "/d"}.arguments(part, ports{}, o), " ")
+			if got := strings.Contains(args, "GangScheduling=true"); got != (knows && asked) {
+				t.Errorf("%s, asked for %v: %s", part, asked, args)
+			}
+		}
+	}
+}

@@ -10,6 +10,12 @@ import (
 //go:embed stages.yaml
 var stages []byte
 
+// DeletedCondition is the condition that a stage gives to a pod that it deletes in the next step.
+const DeletedCondition = "simulation.stoic/deleted"
+
+// DeletionPlugin is the name under which kwok's kubeconfig asks for deletions by UID.
+const DeletionPlugin = "simulation.stoic/deletions"
+
 // Stages returns kwok's configuration.
 func Stages() []byte { return stages }
 

@@ -108,3 +108,22 @@ func TestNodesDiffer(t *testing.T) {
 		}
 	}
 }
+
+// TestDeletionsFollowTheirMark: the folder kubelet takes the UID of a deletion from the patch that has the condition.
+func TestDeletionsFollowTheirMark(t *testing.T) {
+	found := 0
+	for _, s := range readStages(t) {
+		for i, step := range s.Spec.Steps {
+			if !step.Delete {
+				continue
+			}
+			found++
+			if i == 0 || s.Spec.Steps[i-1].Patch == nil || !strings.Contains(s.Spec.Steps[i-1].Patch.Template, "type: "+DeletedCondition+",") {
+				t.Errorf("%s deletes without a patch before that has the condition %s", s.Metadata.Name, DeletedCondition)
+			}
+		}
+	}
+	if found != 1 {
+		t.Errorf("%d deletions in all stages, want 1", found)
+	}
+}

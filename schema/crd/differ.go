@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// How many differences are told of one file; who wants all has git diff.
+// How many differences are reported of one file; who wants all has git diff.
 const differencesLimit = 10
 
 // differences names the places in which two YAML documents differ, in order of path.

@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// generate runs controller-gen over package schema and returns what it made, in order of file name.
+// generate runs controller-gen over a package and returns what it made, in order of file name.
 // The tool's version is fixed in tools/go.mod, that of the Kubernetes types in go.mod.
-func generate() ([]*crdv1.CustomResourceDefinition, error) {
+func generate(types string) ([]*crdv1.CustomResourceDefinition, error) {
 	root, err := moduleRoot()
 	if err != nil {
 		return nil, err
@@ -26,12 +26,12 @@ func generate() ([]*crdv1.CustomResourceDefinition, error) {
 	defer os.RemoveAll(dir)
 
 	tool := exec.Command("go", "tool", "-modfile="+filepath.Join("tools", "go.mod"), "controller-gen",
-		"crd:crdVersions=v1,generateEmbeddedObjectMeta=true", "paths=./schema", "output:crd:dir="+dir)
+		"crd:crdVersions=v1,generateEmbeddedObjectMeta=true", "paths="+types, "output:crd:dir="+dir)
 	tool.Dir = root
 	if out, err := tool.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("run %s: %w\n%s", strings.Join(tool.Args, " "), err, out)
 	}
-	return readAll(dir)
+	return readAll(dir, types)
 }
 
 func moduleRoot() (string, error) {
@@ -42,13 +42,13 @@ func moduleRoot() (string, error) {
 	return filepath.Dir(string(bytes.TrimSpace(out))), nil
 }
 
-func readAll(dir string) ([]*crdv1.CustomResourceDefinition, error) {
+func readAll(dir, types string) ([]*crdv1.CustomResourceDefinition, error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {
 		return nil, fmt.Errorf("list what controller-gen wrote: %w", err)
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("controller-gen wrote no CRD: is a type of package schema marked +kubebuilder:object:root=true?")
+		return nil, fmt.Errorf("controller-gen wrote no CRD: is a type of package %s marked +kubebuilder:object:root=true?", types)
 	}
 	var all []*crdv1.CustomResourceDefinition
 	for _, name := range names {

@@ -1,11 +1,13 @@
-// Command crd writes the CustomResourceDefinitions of this project from the Go types of package schema.
+// Command crd writes CustomResourceDefinitions from the Go types of a package of this module.
 //
-//	go run ./schema/crd -o deploy/crd           write
-//	go run ./schema/crd -o deploy/crd -check    compare; exit 1 and say where if anything differs
+//	go run ./schema/crd                      write those of the training jobs
+//	go run ./schema/crd -check               compare; exit 1 and say where if anything differs
+//	go run ./schema/crd -types ./examples/operators/foobar -o examples/operators/foobar/deploy/crd -former=false
+//	                                         write those of another operator
 //
 // It goes in three steps, told in docs/decisions/0002-crd-generator.md:
 //
-//	generate   controller-gen reads the types and their markers (schema.TFJobObject and so on)
+//	generate   controller-gen reads the types and their markers (kinds.TFJobObject and so on)
 //	shape      names, descriptions, pod templates and columns are made what we want to publish;
 //	           other shapes of the same schema, for tests, are made at the same time
 //	write      YAML, sorted, under a header; or the comparison with what is there
@@ -20,8 +22,11 @@ import (
 
 func main() {
 	var run settings
+	flag.StringVar(&run.types, "types", "./training/kinds", "package of the Go types, seen from the module's root")
+	flag.BoolVar(&run.former, "former", true, "write the shape that training-operator v1.9.4 installs, too")
 	flag.StringVar(&run.crds, "o", "deploy/crd", "directory for the CRDs that are installed, one file per kind")
 	flag.StringVar(&run.fixtures, "fixtures", "test/fixtures", "directory for the other shapes, which tests use")
+	flag.StringVar(&run.infix, "infix", "", "what stands behind the plural in the names of fixtures: a version beside another one")
 	flag.BoolVar(&run.check, "check", false, "write nothing; exit 1 if a file is not what would be written")
 	flag.Parse()
 
@@ -32,14 +37,16 @@ func main() {
 }
 
 type settings struct {
+	types          string
 	crds, fixtures string
-	check          bool
+	infix          string
+	former, check  bool
 }
 
 var errDrift = errors.New("generated files are out of date: run `make generate`")
 
 func (s settings) do() error {
-	generated, err := generate()
+	generated, err := generate(s.types)
 	if err != nil {
 		return err
 	}

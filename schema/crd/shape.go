@@ -7,7 +7,7 @@ import (
 	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// What the Go types of package schema are called beyond the kind's name: TFJobObject is kind TFJob.
+// What the Go types of package training/kinds are called beyond the kind's name: TFJobObject is kind TFJob.
 const typeSuffix = "Object"
 
 // publish makes the shape that is installed: full, strict in what the project owns, lenient in what

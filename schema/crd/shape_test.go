@@ -16,7 +16,8 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"sigs.k8s.io/yaml"
 
-	"stoic/schema"
+	"stoic/training"
+	"stoic/training/kinds"
 )
 
 // The tests read the files as they stand in the repository: these are what clusters get. That they are
@@ -42,8 +43,8 @@ func read(t *testing.T, path string) (*crdv1.CustomResourceDefinition, []byte) {
 }
 
 // each runs a test for the installed CRD of every kind.
-func each(t *testing.T, test func(*testing.T, *schema.Kind, *crdv1.CustomResourceDefinition)) {
-	for _, kind := range schema.Kinds() {
+func each(t *testing.T, test func(*testing.T, *training.Kind, *crdv1.CustomResourceDefinition)) {
+	for _, kind := range kinds.All() {
 		t.Run(kind.Name, func(t *testing.T) {
 			crd, _ := read(t, filepath.Join(crds, kind.Plural+".yaml"))
 			test(t, kind, crd)
@@ -55,7 +56,7 @@ func each(t *testing.T, test func(*testing.T, *schema.Kind, *crdv1.CustomResourc
 // hold 262144 bytes. The margin is for what a newer Kubernetes adds to the pod.
 func TestSize(t *testing.T) {
 	const limit = 200_000
-	for _, kind := range schema.Kinds() {
+	for _, kind := range kinds.All() {
 		_, raw := read(t, filepath.Join(crds, kind.Plural+".yaml"))
 		asJSON, err := yaml.YAMLToJSON(raw)
 		if err != nil {
@@ -69,7 +70,7 @@ func TestSize(t *testing.T) {
 }
 
 func TestNamesAndSubresources(t *testing.T) {
-	each(t, func(t *testing.T, kind *schema.Kind, crd *crdv1.CustomResourceDefinition) {
+	each(t, func(t *testing.T, kind *training.Kind, crd *crdv1.CustomResourceDefinition) {
 		names := crd.Spec.Names
 		if len(names.ShortNames) == 0 {
 			t.Error("no short name")
@@ -99,7 +100,11 @@ func TestColumns(t *testing.T) {
 		{Name: "State", Type: "string", JSONPath: ".status.conditions[-1:].type"},
 		{Name: "Age", Type: "date", JSONPath: ".metadata.creationTimestamp"},
 	}
-	each(t, func(t *testing.T, _ *schema.Kind, crd *crdv1.CustomResourceDefinition) {
+	each(t, func(t *testing.T, kind *training.Kind, crd *crdv1.CustomResourceDefinition) {
+		want := slices.Clone(want)
+		if kind.Name == "MPIJob" { // the other way round, also in v1.9.4
+			slices.Reverse(want)
+		}
 		columns := crd.Spec.Versions[0].AdditionalPrinterColumns
 		if diff := cmp.Diff(want, formerColumns(columns)); diff != "" {
 			t.Errorf("columns (-wanted +found):\n%s", diff)
@@ -112,14 +117,14 @@ func TestColumns(t *testing.T) {
 
 // What a job must name at the least, and what the pod must.
 func TestRequired(t *testing.T) {
-	each(t, func(t *testing.T, kind *schema.Kind, crd *crdv1.CustomResourceDefinition) {
-		container := "spec." + kind.RolesField + "{}.template.spec.containers[]"
+	each(t, func(t *testing.T, kind *training.Kind, crd *crdv1.CustomResourceDefinition) {
+		container := "spec." + kind.ReplicaSpecsField + "{}.template.spec.containers[]"
 		want := map[string][]string{
-			"":                               nil, // spec and status may be missing
-			"spec":                           {kind.RolesField},
-			"spec." + kind.RolesField + "{}": nil,
-			"spec." + kind.RolesField + "{}.template":      nil,
-			"spec." + kind.RolesField + "{}.template.spec": {"containers"},
+			"":                                      nil, // spec and status may be missing
+			"spec":                                  {kind.ReplicaSpecsField},
+			"spec." + kind.ReplicaSpecsField + "{}": nil,
+			"spec." + kind.ReplicaSpecsField + "{}.template":      nil,
+			"spec." + kind.ReplicaSpecsField + "{}.template.spec": {"containers"},
 			container:             {"name"},
 			"status":              nil,
 			"status.conditions[]": {"status", "type"},
@@ -138,8 +143,8 @@ func TestRequired(t *testing.T) {
 
 // Every object of a pod template keeps unknown fields; nothing else does.
 func TestPodTemplateIsOpen(t *testing.T) {
-	each(t, func(t *testing.T, kind *schema.Kind, crd *crdv1.CustomResourceDefinition) {
-		template := "spec." + kind.RolesField + "{}.template"
+	each(t, func(t *testing.T, kind *training.Kind, crd *crdv1.CustomResourceDefinition) {
+		template := "spec." + kind.ReplicaSpecsField + "{}.template"
 		visit(schemaOf(crd, 0), place{}, func(node *crdv1.JSONSchemaProps, at place) {
 			inside := at.path == template || strings.HasPrefix(at.path, template+".")
 			if open := node.XPreserveUnknownFields != nil; open != (inside && node.Properties != nil) {
@@ -151,7 +156,7 @@ func TestPodTemplateIsOpen(t *testing.T) {
 
 // A list that is a map needs its keys in every element, or a default for them.
 func TestListKeysExist(t *testing.T) {
-	each(t, func(t *testing.T, _ *schema.Kind, crd *crdv1.CustomResourceDefinition) {
+	each(t, func(t *testing.T, _ *training.Kind, crd *crdv1.CustomResourceDefinition) {
 		visit(schemaOf(crd, 0), place{}, func(node *crdv1.JSONSchemaProps, at place) {
 			for _, key := range node.XListMapKeys {
 				element := node.Items.Schema

@@ -3,20 +3,18 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"k8s.io/client-go/tools/clientcmd"
 
 	"stoic/test/bench/limit"
 	"stoic/test/bench/workload"
+	"stoic/test/command"
 )
 
 // options of the command.
@@ -34,53 +32,37 @@ type options struct {
 }
 
 func main() {
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer cancel()
-	if len(os.Args) > 2 && os.Args[1] == limitCommand {
-		os.Exit(runLimit(ctx, os.Args[2]))
+	if isLimit() {
+		os.Exit(runLimit())
 	}
-	o, err := parse(os.Args[1:], os.Stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		os.Exit(0)
-	case err != nil:
-		os.Exit(2) // the flag package has said why
-	}
-	kept, err := run(ctx, o, os.Stdout)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
-	if !kept && !o.noVerdict {
-		os.Exit(1)
-	}
+	os.Exit(command.Main("bench", parse, func(ctx context.Context, o options, out io.Writer) (bool, error) {
+		kept, err := run(ctx, o, out)
+		return kept || o.noVerdict, err
+	}))
 }
 
 // limitCommand makes this program the bare client; the benchmark starts itself with it.
 const limitCommand = "limit"
 
-func runLimit(ctx context.Context, kubeconfig string) int {
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err == nil {
-		err = limit.Run(ctx, config, os.Stderr)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "limit:", err)
-		return 1
-	}
-	return 0
+func isLimit() bool { return len(os.Args) == 3 && os.Args[1] == limitCommand }
+
+func runLimit() int {
+	kubeconfig := func(args []string, _ io.Writer) (string, error) { return args[1], nil }
+	return command.Main("limit", kubeconfig, func(ctx context.Context, kubeconfig string, _ io.Writer) (bool, error) {
+		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+		if err != nil {
+			return false, fmt.Errorf("read %s: %w", kubeconfig, err)
+		}
+		return true, limit.Run(ctx, config, os.Stderr)
+	})
 }
 
 func parse(args []string, out io.Writer) (options, error) {
 	var o options
-	f := flag.NewFlagSet("bench", flag.ContinueOnError)
-	f.SetOutput(out)
-	f.Usage = func() {
-		fmt.Fprintf(out, "Measure an operator beside the bare client that makes the least writes. It needs Go and kubectl; everything runs on this machine.\n\nUsage: go run ./test/bench [flags]\n\n")
-		f.PrintDefaults()
+	f := command.Flags("bench", "Measure an operator beside the bare client that makes the least writes.", func(out io.Writer) {
 		fmt.Fprintf(out, "\nWorkloads:\n")
 		describe(out)
-	}
+	}, out)
 	f.StringVar(&o.workloads, "workloads", "", "comma-separated `workloads`, such as jobs or jobs:200 for one of its sizes (default: all)")
 	f.Float64Var(&o.scale, "scale", 1, "share of the usual sizes, such as 0.1")
 	f.StringVar(&o.operator, "operator", "", "command line of another `operator`, measured beside Stoic; {kubeconfig}, {metrics} and {probes} are replaced, {namespace} by nothing")
@@ -91,20 +73,12 @@ func parse(args []string, out io.Writer) (options, error) {
 	f.StringVar(&o.page, "page", "", "with -plots: write the tables into this `file`, between its markers")
 	f.BoolVar(&o.list, "list", false, "list the workloads")
 	f.BoolVar(&o.noVerdict, "no-verdict", false, "exit with 0 also if a budget is missed")
-	if err := f.Parse(args); err != nil {
-		return o, err
-	}
-	err := o.check(f.Args())
-	if err != nil {
-		fmt.Fprintln(out, "bench:", err)
-	}
+	err := command.Parse(f, args, func() error { return o.check() })
 	return o, err
 }
 
-func (o options) check(rest []string) error {
+func (o options) check() error {
 	switch {
-	case len(rest) > 0:
-		return fmt.Errorf("unexpected argument %q", rest[0])
 	case !(o.scale > 0 && o.scale <= 10):
 		return fmt.Errorf("-scale: found %v, must be more than 0 and at most 10", o.scale)
 	case o.plots != "" && o.dir == "":

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -16,8 +15,8 @@ import (
 
 // TestMain makes the test's program the bare client when the smoke run starts it as that.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == limitCommand {
-		os.Exit(runLimit(context.Background(), os.Args[2]))
+	if isLimit() {
+		os.Exit(runLimit())
 	}
 	os.Exit(m.Run())
 }

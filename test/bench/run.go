@@ -13,10 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"stoic/cli/cluster"
-	"stoic/test/bench/ground"
 	"stoic/test/bench/report"
 	"stoic/test/bench/workload"
+	"stoic/test/command"
 )
 
 // run measures or draws what is asked for and says whether the budgets are kept.
@@ -28,39 +27,30 @@ func run(ctx context.Context, o options, out io.Writer) (kept bool, err error) {
 	case o.plots != "":
 		return true, draw(o, out)
 	}
-	if o.dir == "" {
-		o.dir, err = os.MkdirTemp("", "stoic-bench-")
-	} else {
-		err = os.MkdirAll(o.dir, 0o755)
-	}
-	if err == nil {
-		o.dir, err = filepath.Abs(o.dir)
-	}
-	if err == nil {
-		o.root, err = filepath.Abs(o.root)
-	}
+	c, err := command.Open("bench", o.root, o.dir, out)
 	if err != nil {
-		return false, fmt.Errorf("make a folder for the results: %w", err)
+		return false, err
 	}
+	defer func() { err = errors.Join(err, c.Close()) }()
 	earlier := &report.Report{}
 	if o.add != "" {
 		if earlier, err = report.Read(o.add); err != nil {
 			return false, err
 		}
 	}
-	r, err := measureAll(ctx, o, out)
+	r, err := measureAll(ctx, o, c)
 	if err != nil {
 		return false, err
 	}
 	keep(r, earlier)
-	file := filepath.Join(o.dir, "bench.json")
+	file := filepath.Join(c.Dir, "bench.json")
 	if err := r.Write(file); err != nil {
 		return false, err
 	}
 	if err := r.Print(out); err != nil {
 		return false, err
 	}
-	fmt.Fprintf(out, "\nresults in %s; plots: go run ./test/bench -plots %s -o %s\n", file, file, o.dir)
+	fmt.Fprintf(out, "\nresults in %s; plots: go run ./test/bench -plots %s -o %s\n", file, file, c.Dir)
 	if r.Machine.Busy {
 		fmt.Fprintf(out, "The machine was busy with other things (up to %.1f cores): times and CPU are no good, counts are.\n", r.Machine.Neighbours)
 	}
@@ -72,42 +62,31 @@ func run(ctx context.Context, o options, out io.Writer) (kept bool, err error) {
 }
 
 // measureAll goes through the chosen workloads. An interrupt ends it early.
-func measureAll(ctx context.Context, o options, out io.Writer) (*report.Report, error) {
+func measureAll(ctx context.Context, o options, c *command.Run) (*report.Report, error) {
 	began := time.Now()
-	say := func(format string, values ...any) {
-		fmt.Fprintf(out, "%6s  %s\n", time.Since(began).Round(time.Second), fmt.Sprintf(format, values...))
-	}
 	r := &report.Report{Date: began.UTC().Truncate(time.Second), Command: o.command(),
 		Other: o.operator, Machine: machine(), Scale: o.scale}
 	workloads, err := o.chosen()
 	if err != nil {
 		return nil, err
 	}
-	say("building what is measured; results in %s", o.dir)
-	if _, err := cluster.Build(ctx, cluster.Options{Source: filepath.Join(o.root, "localcluster"), Progress: os.Stderr}); err != nil {
-		return nil, err
-	}
-	binaries, err := os.MkdirTemp("", "stoic-bench-")
-	if err != nil {
-		return nil, fmt.Errorf("make a folder for the operator: %w", err)
-	}
-	defer os.RemoveAll(binaries)
-	subjects, err := o.subjects(ctx, binaries)
+	c.Say("results in %s", c.Dir)
+	subjects, err := o.subjects(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	r.Versions = versions(ctx, o.root)
+	r.Versions = versions(ctx, c.Root)
 	for _, w := range workloads {
 		for _, size := range w.Sizes {
 			for _, subject := range subjects {
 				if ctx.Err() != nil || !w.Has(subject.Name, size) {
 					continue
 				}
-				result, err := w.Measure(ctx, workload.Setting{Root: o.root, Dir: o.dir, Subject: subject, Scale: o.scale, Say: say}, size)
+				result, err := w.Measure(ctx, workload.Setting{Root: c.Root, Dir: c.Dir, Subject: subject, Scale: o.scale, Say: c.Say}, size)
 				if err != nil {
 					continue // an interrupt
 				}
-				say("%s %d, %s: done in %.0f s%s", w.Name, result.Ran, subject.Name, result.Seconds, trouble(result))
+				c.Say("%s %d, %s: done in %.0f s%s", w.Name, result.Ran, subject.Name, result.Seconds, trouble(result))
 				r.Results = append(r.Results, result)
 			}
 		}
@@ -148,16 +127,17 @@ func trouble(r report.Result) string {
 	return ", FAILED: " + r.Failed
 }
 
-// subjects of the run; Stoic, which is built into a folder, and its limit are always among them.
-func (o options) subjects(ctx context.Context, dir string) ([]workload.Subject, error) {
+// subjects of the run; Stoic and its limit are always among them.
+func (o options) subjects(ctx context.Context, c *command.Run) ([]workload.Subject, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find our own program, which is the bare client, too: %w", err)
 	}
-	stoic, err := ground.Build(ctx, o.root, dir)
+	stoic, err := c.Operator(ctx)
 	if err != nil {
 		return nil, err
 	}
+	stoic = append(stoic, "--kube-api-qps", "-1", "--event-qps", "-1") // no limit of requests, as for the bare client
 	all := []workload.Subject{{Name: report.Limit, Words: []string{self, limitCommand, "{kubeconfig}"}}, {Name: report.Stoic, Words: stoic}}
 	if words := strings.Fields(o.operator); len(words) > 0 {
 		all = append(all, workload.Subject{Name: report.Other, Words: words, Admin: true})

@@ -1,9 +1,12 @@
-// Command faults answers one question: does an operator bring every job to the same end, whatever goes wrong on the way?
+// Command faults answers one question: does an operator bring every object to the same end, whatever goes wrong on the way?
 //
-//	make faults                               everything, with Stoic, seed 1
+//	make faults                               everything: the training operator and FooBar, seed 1
 //	make faults SEED=2                        other samples, other schedules
 //	make faults OPERATOR='cmd {kubeconfig}…'  another operator under the same plans
+//	go run ./test/faults -subject foobar      one of the operators
 //	go run ./test/faults -h                   all flags
+//
+// An operator joins with one file in package scenario; CONTRIBUTING.md says what is in it.
 //
 // It prints a table: goals, plans, failures, time. Each failure has a file with the requests and the versions of all
 // objects, and a name with which it is tried again: -plan 'G1/succeed/crash before write 7'.

@@ -1,26 +1,26 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"os/signal"
-	"path/filepath"
+	"slices"
 	"strings"
-	"syscall"
 	"time"
 
+	"stoic/test/command"
 	"stoic/test/faults/plans"
+	"stoic/test/faults/scenario"
 )
 
 // options of the command.
 type options struct {
 	seed      uint64
 	operator  string
+	subject   string
 	cells     int
 	goals     string
 	scenarios string
@@ -32,42 +32,23 @@ type options struct {
 	list      bool
 	schedules int
 	sequences int
+	sequence  int
+	family    int
 }
 
-func main() {
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer cancel()
-	o, err := parse(os.Args[1:], os.Stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		os.Exit(0)
-	case err != nil:
-		os.Exit(2) // the flag package has said why
-	}
-	passed, err := run(ctx, o, os.Stdout)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "faults:", err)
-		os.Exit(1)
-	}
-	if !passed {
-		os.Exit(1)
-	}
-}
+func main() { os.Exit(command.Main("faults", parse, run)) }
 
 func parse(args []string, out io.Writer) (options, error) {
 	var o options
-	f := flag.NewFlagSet("faults", flag.ContinueOnError)
-	f.SetOutput(out)
-	f.Usage = func() {
-		fmt.Fprintf(out, "Hold an operator to its end state under faults. It needs Go and kubectl; everything runs on this machine.\n\nUsage: go run ./test/faults [flags]\n\n")
-		f.PrintDefaults()
+	f := command.Flags("faults", "Hold an operator to its end state under faults.", func(out io.Writer) {
 		fmt.Fprintf(out, "\nGoals:\n")
 		for _, g := range everything() {
 			fmt.Fprintf(out, "  %-4s %s\n", g.name, g.what)
 		}
-	}
+	}, out)
 	f.Uint64Var(&o.seed, "seed", 1, "chooses samples and schedules; the same seed tries the same plans")
-	f.StringVar(&o.operator, "operator", "", "command line of the `operator`; {kubeconfig}, {namespace}, {metrics}, {probes} and {flags} are replaced (default: Stoic, built from here)")
+	f.StringVar(&o.operator, "operator", "", "command line of the `operator`; {kubeconfig}, {namespace}, {metrics}, {probes} and {flags} are replaced (default: built from here)")
+	f.StringVar(&o.subject, "subject", "", "comma-separated `operators` whose scenarios are tried: "+strings.Join(operatorNames(), ", ")+" (default: all; with -operator, which takes one: training)")
 	f.IntVar(&o.cells, "cells", 24, "operators that live side by side")
 	f.StringVar(&o.goals, "goals", "", "comma-separated `goals`, such as G1,G3 (default: all)")
 	f.StringVar(&o.scenarios, "scenarios", "", "comma-separated scenarios (default: all)")
@@ -79,49 +60,53 @@ func parse(args []string, out io.Writer) (options, error) {
 	f.BoolVar(&o.list, "list", false, "list the chosen plans instead of trying them (the references are lived all the same)")
 	f.IntVar(&o.schedules, "schedules", 100_000, "simulated schedules of G9")
 	f.IntVar(&o.sequences, "sequences", 2_000, "sequences of operations that G10 compares")
-	if err := f.Parse(args); err != nil {
-		return o, err
+	f.IntVar(&o.sequence, "sequence", -1, "of G10 only the sequence of this `number`, as a failure prints it")
+	f.IntVar(&o.family, "family", -1, "of G10 only the family of this `number`, as a failure prints it")
+	err := command.Parse(f, args, func() error {
+		if o.operator != "" {
+			o.subject = cmp.Or(o.subject, "training")
+		}
+		for _, name := range split(o.subject) {
+			if !slices.Contains(operatorNames(), name) || o.operator != "" && name != o.subject {
+				return fmt.Errorf("-subject %q: one of %v is wanted, and only one with -operator", o.subject, operatorNames())
+			}
+		}
+		return nil
+	})
+	return o, err
+}
+
+// operatorNames are those of the operators that the rig takes.
+func operatorNames() (names []string) {
+	for _, operator := range scenario.Operators() {
+		names = append(names, operator.Name)
 	}
-	if f.NArg() > 0 {
-		fmt.Fprintf(out, "faults: unexpected argument %q\n", f.Arg(0))
-		return o, errors.New("unexpected argument")
-	}
-	return o, nil
+	return names
+}
+
+// split a list with commas; nil if it is empty.
+func split(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
 }
 
 // run tries everything that is asked for and says whether all of it passed.
 func run(ctx context.Context, o options, out io.Writer) (passed bool, err error) {
-	began := time.Now()
-	if o.dir == "" {
-		if o.dir, err = os.MkdirTemp("", "stoic-faults-"); err != nil {
-			return false, fmt.Errorf("make a folder for logs: %w", err)
-		}
+	r, err := command.Open("faults", o.root, o.dir, out)
+	if err != nil {
+		return false, err
 	}
-	if o.dir, err = filepath.Abs(o.dir); err != nil {
-		return false, fmt.Errorf("find the folder for logs: %w", err)
-	}
-	if o.root, err = filepath.Abs(o.root); err != nil {
-		return false, fmt.Errorf("find the checkout: %w", err)
-	}
-	say := func(format string, values ...any) {
-		fmt.Fprintf(out, "%6s  %s\n", time.Since(began).Round(time.Second), fmt.Sprintf(format, values...))
-	}
-	words := strings.Fields(o.operator)
-	if len(words) == 0 {
-		if words, err = build(ctx, o, say); err != nil {
-			return false, err
-		}
-	}
-	say("seed %d; logs and evidence in %s", o.seed, o.dir)
-	t := &tally{began: began}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	o.root, o.dir = r.Root, r.Dir
+	r.Say("seed %d; logs and evidence in %s", o.seed, o.dir)
+	t := &tally{began: time.Now()}
 	if o.wants(plans.AllGoals()...) {
-		if err := onControlPlane(ctx, o, words, t, say); err != nil {
+		if err := onControlPlane(ctx, o, t, r); err != nil {
 			return false, err
 		}
 	}
 	for _, g := range processes(o) {
-		if ctx.Err() == nil && o.plan == "" && !o.list && o.wants(g.goal) && (o.operator == "" || g.any) {
-			t.process(ctx, g, o, say)
+		if ctx.Err() == nil && o.plan == "" && !o.list && o.wants(g.goal) && (o.operator == "" && o.subject == "" || g.any) {
+			t.process(ctx, g, o, r.Say)
 		}
 	}
 	t.print(out)
@@ -131,17 +116,23 @@ func run(ctx context.Context, o options, out io.Writer) (passed bool, err error)
 	return t.failures == 0, nil
 }
 
-// build makes Stoic and returns its command line.
-func build(ctx context.Context, o options, say func(string, ...any)) ([]string, error) {
-	file := filepath.Join(o.dir, "stoic")
-	say("building the operator")
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", file, ".")
-	cmd.Dir = o.root
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build the operator: %w\n%s", err, text)
+// programs are the operators of some scenarios, each with its command line. What has none is built.
+func programs(ctx context.Context, o options, scenarios []scenario.Scenario, r *command.Run) (all []plans.Program, err error) {
+	for _, operator := range scenario.Operators() {
+		if !slices.ContainsFunc(scenarios, func(s scenario.Scenario) bool { return s.Operator.Name == operator.Name }) {
+			continue
+		}
+		p := plans.Program{Operator: operator, Command: strings.Fields(o.operator)}
+		if len(p.Command) == 0 {
+			file, err := r.Build(ctx, operator.Package)
+			if err != nil {
+				return nil, err
+			}
+			p.Command = append([]string{file}, operator.Args...)
+		}
+		all = append(all, p)
 	}
-	return []string{file, "controller", "--kubeconfig", "{kubeconfig}", "--namespace", "{namespace}", "--metrics-bind-address", "0",
-		"--health-probe-bind-address", "0", "{flags}"}, nil
+	return all, nil
 }
 
 // wants says whether one of the goals is asked for.

@@ -46,6 +46,79 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestSubjects: the scenarios of all operators are tried, of one, or of that which a command line is given for.
+func TestSubjects(t *testing.T) {
+	found := func(words ...string) (names []string) {
+		o, err := parse(words, &strings.Builder{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range asked(o) {
+			if !slices.Contains(names, s.Operator.Name) {
+				names = append(names, s.Operator.Name)
+			}
+		}
+		return names
+	}
+	for words, want := range map[string]string{"": "[training foobar]", "-subject foobar": "[foobar]", "-subject foobar,training": "[training foobar]",
+		"-operator x": "[training]", "-operator x -subject foobar": "[foobar]", "-scenarios foobar-target,fail": "[training foobar]",
+		"-plan G1/foobar-target/x": "[foobar]"} {
+		if got := fmt.Sprint(found(strings.Fields(words)...)); got != want {
+			t.Errorf("%q: the scenarios of %s, want %s", words, got, want)
+		}
+	}
+	for _, wrong := range []string{"-subject nobody", "-operator x -subject foobar,training"} {
+		if _, err := parse(strings.Fields(wrong), &strings.Builder{}); err == nil {
+			t.Errorf("%s is taken", wrong)
+		}
+	}
+}
+
+// TestOneOfG10: what a divergence prints to be tried again reaches the test that compares.
+func TestOneOfG10(t *testing.T) {
+	for flags, want := range map[string][]string{
+		"":                         {"-only=-1", "-family=-1"},
+		"-sequence 917":            {"-only=917", "-family=-1"},
+		"-seed 77 -family 123":     {"-only=-1", "-family=123", "-seed=77"},
+		"-sample -sequences 2000":  {"-only=-1", "-family=-1", "-sequences=100"},
+		"-sequences 7 -sequence 9": {"-only=9", "-sequences=7"},
+	} {
+		o, err := parse(strings.Fields(flags), &strings.Builder{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := processes(o)
+		i := slices.IndexFunc(all, func(p process) bool { return p.goal == "G10" })
+		for _, word := range want {
+			if !slices.Contains(all[i].words, word) {
+				t.Errorf("with %q the test is started as %q, without %s", flags, all[i].words, word)
+			}
+		}
+	}
+}
+
+// TestWholeRun: make faults leaves nothing out that make test only samples.
+func TestWholeRun(t *testing.T) {
+	o, err := parse(nil, &strings.Builder{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var started []string
+	for _, p := range processes(o) {
+		if !o.wants(p.goal) {
+			t.Errorf("%s is left out", p.goal)
+		}
+		started = append(started, strings.Join(p.words, " "))
+	}
+	for test, flag := range map[string]string{"TestEachBugIsCaught": " -all", "TestPlans": " -all", "TestEveryLife": "", "TestSchedules": " -schedules=100000", "TestModelAndAPIServer": " -sequences=2000"} {
+		if !slices.ContainsFunc(started, func(words string) bool {
+			return strings.Contains(words, " -run="+test+" ") && strings.Contains(words+" ", flag+" ")
+		}) {
+			t.Errorf("%s%s is not started by any of\n%s", test, flag, strings.Join(started, "\n"))
+		}
+	}
+}
+
 // TestTally: a failure is counted, told with its evidence and makes the run fail; a plan whose fault did not strike is no
 // plan that was passed.
 func TestTally(t *testing.T) {

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"os/exec"
-	"path/filepath"
+	"io"
 	"slices"
 	"strings"
 	"testing"
 
 	"stoic/test/faults/seeded"
+	"stoic/test/operator"
 )
 
 // TestRigNotices: an operator that deletes by name alone, as others do, is found out by plans that it comes through
@@ -30,19 +30,13 @@ func TestRigNotices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	operator := filepath.Join(t.TempDir(), "operator")
-	build := exec.Command("go", "build", "-overlay", overlay, "-o", operator, ".")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build an operator with a bug: %v\n%s", err, out)
-	}
 	o, err := parse([]string{"-root", root, "-dir", t.TempDir(), "-cells", "4", "-goals", "G1", "-scenarios", "scale-down", "-share", "0.0005",
-		"-operator", operator + " controller --kubeconfig {kubeconfig} --namespace {namespace} --metrics-bind-address 0 --health-probe-bind-address 0 {flags}"}, t.Output())
+		"-operator", strings.Join(operator.Stoic(operator.Built(t, root, "-overlay", overlay)), " ")}, t.Output())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var text strings.Builder
-	passed, err := run(t.Context(), o, &echo{t, &text})
+	passed, err := run(t.Context(), o, io.MultiWriter(&text, t.Output()))
 	if err != nil {
 		t.Fatal(err)
 	}

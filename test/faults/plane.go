@@ -7,13 +7,20 @@ import (
 	"strings"
 	"time"
 
+	"stoic/test/command"
 	"stoic/test/faults/plans"
 	"stoic/test/faults/scenario"
 )
 
 // onControlPlane tries the plans that share a control plane.
-func onControlPlane(ctx context.Context, o options, operator []string, t *tally, say func(string, ...any)) (err error) {
-	stage, err := plans.Open(ctx, plans.Options{Root: o.root, Operator: operator, Cells: o.cells, Dir: o.dir, Say: say})
+func onControlPlane(ctx context.Context, o options, t *tally, r *command.Run) (err error) {
+	say := r.Say
+	scenarios := asked(o)
+	all, err := programs(ctx, o, scenarios, r)
+	if err != nil {
+		return err
+	}
+	stage, err := plans.Open(ctx, plans.Options{Root: o.root, Programs: all, Cells: o.cells, Dir: o.dir, Say: say})
 	if err != nil {
 		return err
 	}
@@ -22,7 +29,6 @@ func onControlPlane(ctx context.Context, o options, operator []string, t *tally,
 			t.stray(fmt.Sprintf("at the end: %v", closed))
 		}
 	}()
-	scenarios := asked(o)
 	say("%d scenarios, each lived twice without a fault, in %d cells", len(scenarios), o.cells)
 	began := time.Now()
 	learnt := stage.Learn(ctx, scenarios)
@@ -89,7 +95,9 @@ func batches(chosen []plans.Plan, sample bool) (all []batch) {
 
 // asked are the scenarios of the command line.
 func asked(o options) []scenario.Scenario {
-	all := scenario.All()
+	all := slices.DeleteFunc(scenario.All(), func(s scenario.Scenario) bool {
+		return o.subject != "" && !slices.Contains(split(o.subject), s.Operator.Name)
+	})
 	if o.plan != "" {
 		parts := strings.SplitN(o.plan, "/", 3)
 		return slices.DeleteFunc(all, func(s scenario.Scenario) bool { return len(parts) < 2 || s.Name != parts[1] })
@@ -97,7 +105,7 @@ func asked(o options) []scenario.Scenario {
 	if o.scenarios == "" {
 		return all
 	}
-	names := strings.Split(o.scenarios, ",")
+	names := split(o.scenarios)
 	return slices.DeleteFunc(all, func(s scenario.Scenario) bool { return !slices.Contains(names, s.Name) })
 }
 

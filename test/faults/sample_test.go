@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"strings"
 	"testing"
 )
@@ -16,7 +17,7 @@ func TestSample(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text strings.Builder
-	passed, err := run(t.Context(), o, &echo{t, &text})
+	passed, err := run(t.Context(), o, io.MultiWriter(&text, t.Output()))
 	if err != nil || !passed {
 		t.Errorf("error %v; passed: %v", err, passed)
 	}
@@ -25,16 +26,4 @@ func TestSample(t *testing.T) {
 			t.Errorf("the table has no row for %s", goal)
 		}
 	}
-}
-
-// echo shows progress as it is made, and keeps it.
-type echo struct {
-	t    *testing.T
-	kept *strings.Builder
-}
-
-func (e *echo) Write(p []byte) (int, error) {
-	e.kept.Write(p)
-	n, err := e.t.Output().Write(p)
-	return n, err
 }

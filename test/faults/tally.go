@@ -21,7 +21,6 @@ import (
 type tally struct {
 	began         time.Time
 	rows          []row
-	again         int // lives that the simulator has disturbed
 	failures      int
 	texts         []string
 	real          int             // plans on real API servers that struck
@@ -62,7 +61,6 @@ func (t *tally) merge(goal plans.Goal, results []plans.Result) {
 		case result.Missed:
 			r.missed++
 		}
-		t.again += result.Again
 		if !result.Missed {
 			t.real++
 			r.settled = append(r.settled, result.Settled)
@@ -156,9 +154,6 @@ func (t *tally) print(out io.Writer) {
 	fmt.Fprintln(out)
 	t.canaries(out)
 	fmt.Fprintf(out, "%d plans on real API servers in %v, %d failures\n", t.real, time.Since(t.began).Round(time.Second), t.failures)
-	if t.again > 0 {
-		fmt.Fprintf(out, "%d lives were lived again: the simulated kubelet had deleted a pod by its name (test/faults/plans/disturbed.go)\n", t.again)
-	}
 	for _, text := range t.texts {
 		fmt.Fprintf(out, "\nFAILED %s\n", text)
 	}

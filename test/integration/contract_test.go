@@ -2,9 +2,11 @@ package integration
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,14 +14,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"stoic/schema"
+	"stoic/training"
 )
 
 // TestContract holds the operator to what only an API server can show of the contract with users of
-// training-operator 1.9, on a control plane as that one leaves it.
+// training-operator 1.9, on a control plane as that one leaves it. The CRD is the shape that is written by hand.
 func TestContract(t *testing.T) {
-	r := newRig(t, filepath.Join(root, "test/fixtures/tfjobs-v1.9.4-shape.yaml"), func(*rig) {})
-	for name, scenario := range map[string]func(*testing.T, *rig){
+	r := newRig(t, filepath.Join(root, "test/fixtures/tfjobs-v1.9.4-written.yaml"), func(*rig) {})
+	sideBySide(t, r, map[string]func(*testing.T, *rig){
 		"deadline":                     deadlineFires,
 		"deadline after a restart":     deadlineAfterRestart,
 		"time to live":                 timeToLiveFires,
@@ -32,13 +34,9 @@ func TestContract(t *testing.T) {
 		"scaled in while pods linger":  scaledIn,
 		"scaled to none and back":      scaledToNone,
 		"two kinds of owner, one name": otherOwner,
+		"position of the store":        positionTold,
 		"many replicas":                wideJob,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			scenario(t, r)
-		})
-	}
+	})
 }
 
 // endless is a spec whose workers run until they are told to stop.
@@ -50,9 +48,9 @@ func endless(policy, role string) string {
 }
 
 // awaitActive waits until so many workers are active.
-func (r *rig) awaitActive(t *testing.T, ns, name string, want int32) *schema.Head {
+func (r *rig) awaitActive(t *testing.T, ns, name string, want int32) *training.Head {
 	t.Helper()
-	var head *schema.Head
+	var head *training.Head
 	await(t, fmt.Sprintf("%d active workers of %s/%s", want, ns, name), func() (bool, string) {
 		if head = r.head(t, ns, name); head == nil {
 			return false, "no such job"
@@ -140,9 +138,12 @@ func takenOver(t *testing.T, r *rig) {
 	r.awaitActive(t, ns, "job", 3)
 	r.checkKept(t, ns, "job", pods)
 	r.kubectl(t, nil, "-n", ns, "annotate", "pod", "job-worker-0", "simulation.stoic/exit-code=0")
-	head := r.awaitState(t, ns, "job", schema.Succeeded)
+	head := r.awaitState(t, ns, "job", training.Succeeded)
 	if got, want := describe(&head.Status), "Created=True(TFJobCreated) Running=False(TFJobRunning) Succeeded=True(TFJobSucceeded)"; got != want {
 		t.Errorf("conditions: %s, want %s", got, want)
+	}
+	if got := head.Status.ReplicaStatuses["Worker"]; got.Succeeded != 3 || got.Active != 0 {
+		t.Errorf("counts of the workers: %+v, want 3 succeeded: one did, and two were active then", got)
 	}
 	if at := head.Status.StartTime.UTC().Format(time.RFC3339); at != "2026-01-01T00:00:01Z" {
 		t.Errorf("it started at %s", at)
@@ -209,7 +210,7 @@ func scaledToNone(t *testing.T, r *rig) {
 	if after := made(); after != before {
 		t.Errorf("%d creations for no replicas", after-before)
 	}
-	if head := r.head(t, ns, "job"); head.Status.Verdict() != "" {
+	if head := r.head(t, ns, "job"); head.Status.Terminal() != "" {
 		t.Errorf("conditions: %s", describe(&head.Status))
 	}
 	r.apply(t, ns, manifest("job", spec(1)))
@@ -217,5 +218,26 @@ func scaledToNone(t *testing.T, r *rig) {
 	list, err := r.typed.CoreV1().Services(ns).List(context.Background(), metav1.ListOptions{})
 	if err != nil || len(list.Items) != 2 {
 		t.Errorf("services: %v, %v, want 2", len(list.Items), err)
+	}
+}
+
+// positionTold: a list of one name that does not exist tells a version that is not behind what was written before. The controller
+// asks so before it goes on with a watch.
+func positionTold(t *testing.T, r *rig) {
+	ns := r.namespace(t, "position")
+	written, err := strconv.Atoi(r.kubectl(t, []byte(`{"apiVersion":"v1","kind":"Service","metadata":{"name":"a"},"spec":{"clusterIP":"None"}}`),
+		"-n", ns, "create", "-f", "-", "-o", "jsonpath={.metadata.resourceVersion}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, resource := range []string{"api/v1/namespaces/default/services", "apis/kubeflow.org/v1/namespaces/default/tfjobs"} {
+		text := r.kubectl(t, nil, "get", "--raw", "/"+resource+"?fieldSelector=metadata.name%3Dstoic&limit=1")
+		var list metav1.PartialObjectMetadataList
+		if err := json.Unmarshal([]byte(text), &list); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if told, err := strconv.Atoi(list.ResourceVersion); err != nil || told < written || len(list.Items) > 0 {
+			t.Errorf("%s tells version %q and %d items after a write at %d", resource, list.ResourceVersion, len(list.Items), written)
+		}
 	}
 }

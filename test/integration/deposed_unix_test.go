@@ -7,12 +7,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"stoic/cli/cluster"
-	"stoic/schema"
+	"stoic/training"
 )
 
 // TestPausedLeader: a leader that stands still for longer than its lease (a machine that is suspended, a process that
@@ -24,30 +23,30 @@ func TestPausedLeader(t *testing.T) {
 	paused := r.operator(t, "", "--leader-elect")
 	r.awaitLeader(t, paused)
 	r.busy(t, "a")
-	r.awaitState(t, "default", "a-0", schema.Running)
-	if err := paused.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+	r.awaitState(t, "default", "a-0", training.Running)
+	if err := paused.Pause(); err != nil {
 		t.Fatal(err)
 	}
 	other := r.operator(t, "", "--leader-elect")
 	r.awaitLeader(t, other)
 	r.busy(t, "b")
-	r.awaitState(t, "default", "b-4", schema.Running)
+	r.awaitState(t, "default", "b-4", training.Running)
 	before := r.pods(t, "default", "b-4")
-	if err := paused.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+	if err := paused.Resume(); err != nil {
 		t.Fatal(err)
 	}
 	select {
-	case err := <-paused.ended:
-		paused.over = true
+	case <-paused.Done():
 		var code *exec.ExitError
-		if !errors.As(err, &code) || code.ExitCode() != 1 {
-			t.Errorf("the deposed leader ended with %v, want exit code 1", err)
+		if !errors.As(paused.Exit(), &code) || code.ExitCode() != 1 {
+			t.Errorf("the deposed leader ended with %v, want exit code 1", paused.Exit())
 		}
+		_ = paused.Kill() // that it has ended by itself is what is wanted
 	case <-time.After(20 * time.Second):
-		t.Errorf("the deposed leader goes on:\n%s", paused.tail())
+		t.Errorf("the deposed leader goes on:\n%s", paused.Tail())
 	}
-	if text := paused.read(); !strings.Contains(text, "error: the lease was lost") {
-		t.Errorf("it does not say why it ended:\n%s", paused.tail())
+	if text := paused.Text(); !strings.Contains(text, "error: the lease was lost") {
+		t.Errorf("it does not say why it ended:\n%s", paused.Tail())
 	}
 	for name, uid := range r.pods(t, "default", "b-4") {
 		if before[name] != uid {
@@ -55,6 +54,6 @@ func TestPausedLeader(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"a-0", "a-4", "b-0", "b-4"} {
-		r.awaitState(t, "default", name, schema.Succeeded)
+		r.awaitState(t, "default", name, training.Succeeded)
 	}
 }

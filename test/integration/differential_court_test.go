@@ -2,6 +2,7 @@ package integration
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,16 +18,21 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"stoic/controller/plan"
-	"stoic/convert"
 	"stoic/schema"
+	"stoic/test/untyped"
+	"stoic/training"
+	"stoic/training/convert"
+	"stoic/training/kinds"
+	"stoic/training/plan"
 )
 
 // trial is a job with one worker of a template that may have been spoilt.
 type trial struct {
+	kind     *training.Kind
 	base     int
 	name     string // of the job; "probe" if empty
 	template any
@@ -76,9 +82,9 @@ func newCourt(t *testing.T, r *rig) *court {
 }
 
 // restart policies go round, as they decide about parts of a template.
-func (c trial) restart() schema.RestartPolicy {
-	all := schema.RestartPolicies()
-	return schema.RestartPolicy(all[(c.base+1)%len(all)])
+func (c trial) restart() training.RestartPolicy {
+	all := training.RestartPolicies()
+	return training.RestartPolicy(all[(c.base+1)%len(all)])
 }
 
 func (c trial) jobName() string {
@@ -90,29 +96,57 @@ func (c trial) jobName() string {
 
 // job is the object that the converter gets: decoded from JSON, as from an API server.
 func (c trial) job() *unstructured.Unstructured {
+	roles := map[string]any{}
+	for _, role := range c.kind.ReplicaTypes {
+		if role.Required {
+			roles[role.Name] = map[string]any{"template": map[string]any{"spec": map[string]any{
+				"containers": []any{map[string]any{"name": c.kind.Container, "image": "training:1"}}}}}
+		}
+	}
+	roles["Worker"] = map[string]any{"replicas": int64(1), "restartPolicy": string(c.restart()), "template": c.template}
 	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": schema.TFJob().APIVersion(),
-		"kind":       schema.TFJob().Name,
+		"apiVersion": c.kind.APIVersion(),
+		"kind":       c.kind.Name,
 		"metadata":   map[string]any{"name": c.jobName(), "namespace": "default", "uid": "1e0d5d0a-6c7f-4a55-9d6d-1d1c5b0b9c0e"},
-		"spec": map[string]any{"tfReplicaSpecs": map[string]any{"Worker": map[string]any{
-			"replicas": int64(1), "restartPolicy": string(c.restart()), "template": c.template,
-		}}},
+		"spec":       map[string]any{c.kind.ReplicaSpecsField: roles},
 	}}
+}
+
+// as is the trial with a job of a kind: the templates are written for a TFJob.
+func (c trial) as(kind *training.Kind) trial {
+	c.kind, c.template = kind, inWordsOf(c.template, kind)
+	return c
+}
+
+// inWordsOf a kind are its container and, if it has one, its port.
+func inWordsOf(v any, kind *training.Kind) any {
+	tf := kinds.TFJob()
+	return untyped.Replace(v, func(leaf any) any {
+		switch leaf {
+		case tf.Container:
+			return kind.Container
+		case tf.Port.Name:
+			return cmp.Or(kind.Port.Name, tf.Port.Name)
+		case int64(tf.Port.Number):
+			return int64(cmp.Or(kind.Port.Number, tf.Port.Number))
+		}
+		return leaf
+	})
 }
 
 func (c *court) judge(ctx context.Context, t trial) finding {
 	f := finding{trial: t}
-	result := convert.Object(schema.TFJob(), t.job())
+	result := convert.Object(t.kind, t.job())
 	if result.Rejection != nil {
 		c.judgeRejection(ctx, &f, result.Rejection)
 		return f
 	}
 	f.outcome = bothTake
-	p := plan.Make(plan.Observed{Head: result.Head, Job: result.Job, Now: time.Unix(1_000_000_000, 0)})
-	if len(p.Create) != 2 {
-		f.trouble = fmt.Errorf("%v: %d objects planned", f, len(p.Create))
+	created := begin(result)
+	if len(created) != objects(result.Job) {
+		f.trouble = fmt.Errorf("%v: %d pods and services planned", f, len(created))
 	}
-	for _, o := range p.Create {
+	for _, o := range created {
 		c.ask(ctx, &f, o.Resource.Plural, o.Body)
 		if f.refusal != nil {
 			f.outcome = onlyWeTake
@@ -121,6 +155,34 @@ func (c *court) judge(ctx context.Context, t trial) finding {
 		}
 	}
 	return f
+}
+
+// begin returns the pods and services that a job begins with, once the other objects are there that it asks for.
+func begin(result *convert.Result) []schema.Object {
+	o := plan.Observed{Head: result.Head, Job: result.Job, Now: time.Unix(1_000_000_000, 0)}
+	p := plan.Make(o)
+	for _, made := range p.Create {
+		if made.Resource == schema.Pods() || made.Resource == schema.Services() {
+			continue
+		}
+		raw, _ := fromJSON(made.Body).(map[string]any)
+		state := training.FormOf(made.Resource).StateOf(raw)
+		o.Dependents = append(o.Dependents, training.DependentOf(made.Resource, &schema.Child{Name: made.Name, UID: types.UID(made.Name), ResourceVersion: "1"}, state))
+	}
+	return slices.DeleteFunc(plan.Make(o).Create, func(o schema.Object) bool { return o.Resource != schema.Pods() && o.Resource != schema.Services() })
+}
+
+// objects is how many pods and services a job of one replica of each type begins with.
+func objects(job *training.Job) (n int) {
+	for _, t := range job.ReplicaTypes {
+		if t.After == "" {
+			n++
+		}
+		if !t.NoService {
+			n++
+		}
+	}
+	return n
 }
 
 // takesRaw says whether the API server would create a pod of the template as its author wrote it.
@@ -134,7 +196,7 @@ func (c *court) takesRaw(ctx context.Context, t trial) bool {
 }
 
 // judgeRejection asks the API server for a pod of the template as its author wrote it, and for a service of the name.
-func (c *court) judgeRejection(ctx context.Context, f *finding, rejection *schema.Rejection) {
+func (c *court) judgeRejection(ctx context.Context, f *finding, rejection *training.Rejection) {
 	f.problems = slices.DeleteFunc(slices.Clone(rejection.Problems), func(p schema.Problem) bool { return p.Code == schema.MissingContainer })
 	if len(f.problems) == 0 {
 		f.outcome = jobsOwn
@@ -190,7 +252,7 @@ func (t trial) pod() (body []byte, ok bool) {
 	if !ok && template["metadata"] != nil {
 		return nil, false
 	}
-	meta := map[string]any{"name": schema.ChildName(t.jobName(), "worker", 0), "labels": raw["labels"]}
+	meta := map[string]any{"name": training.ChildName(t.jobName(), "worker", 0), "labels": raw["labels"]}
 	for _, key := range []string{"annotations", "finalizers"} {
 		if raw[key] != nil {
 			meta[key] = raw[key]
@@ -201,7 +263,7 @@ func (t trial) pod() (body []byte, ok bool) {
 		if labels == nil {
 			labels = map[string]any{}
 		}
-		labels[schema.LabelJob] = t.jobName()
+		labels[training.LabelJob] = t.jobName()
 		meta["labels"] = labels
 	}
 	spec := template["spec"]
@@ -214,7 +276,7 @@ func (t trial) pod() (body []byte, ok bool) {
 }
 
 func (t trial) service() []byte {
-	name := schema.ChildName(t.jobName(), "worker", 0)
+	name := training.ChildName(t.jobName(), "worker", 0)
 	return asJSON(map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": name},
 		"spec": map[string]any{"clusterIP": "None", "ports": []any{map[string]any{"port": 2222}}}})
 }
@@ -237,8 +299,8 @@ func (f finding) causes() []metav1.StatusCause {
 	return []metav1.StatusCause{{Type: metav1.CauseType(f.refusal.ErrStatus.Reason), Message: f.refusal.ErrStatus.Message}}
 }
 
-// kinds lists what the API server alone refuses, most frequent first.
-func kinds(found []finding) string {
+// refusals lists what the API server alone refuses, most frequent first.
+func refusals(found []finding) string {
 	count, example := map[string]int{}, map[string]string{}
 	for _, f := range found {
 		if f.outcome != onlyWeTake {

@@ -13,6 +13,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
+
+	"stoic/training/kinds"
 )
 
 // templates reads the sound templates that everything here starts from.
@@ -288,7 +290,8 @@ func drawTrials(bases []any, n int, random *rand.Rand) []trial {
 		if len(c.changes) > 0 {
 			// Numbers come from the decoder here as anywhere: 3.0 is what it makes of it.
 			c.template = fromJSON(asJSON(c.template))
-			trials = append(trials, c)
+			all := kinds.All()
+			trials = append(trials, c.as(all[len(trials)%len(all)]))
 		}
 	}
 	return trials

@@ -12,6 +12,7 @@ import (
 
 	"stoic/cli/cluster"
 	"stoic/schema"
+	"stoic/training/kinds"
 )
 
 // How many spoilt templates are tried; -differential.cases=-1 tries every single mutation of every node.
@@ -42,9 +43,11 @@ func TestDifferential(t *testing.T) {
 	court := newCourt(t, r)
 	bases := templates(t)
 	for i := range bases {
-		c := trial{base: i, template: bases[i]}
-		if f := court.judge(context.Background(), c); f.outcome != bothTake {
-			t.Errorf("no sound base: %v", f)
+		for _, kind := range kinds.All() {
+			c := trial{base: i, template: fromJSON(asJSON(bases[i]))}.as(kind)
+			if f := court.judge(context.Background(), c); f.outcome != bothTake || f.trouble != nil {
+				t.Errorf("no sound base: %v", f)
+			}
 		}
 	}
 	if t.Failed() {
@@ -85,7 +88,7 @@ func names(t *testing.T, court *court) {
 	plain := templates(t)[3]
 	var trials []trial
 	for _, name := range oddNames() {
-		trials = append(trials, trial{name: name, template: plain, changes: []string{"name " + schema.Quote(name)}})
+		trials = append(trials, trial{kind: kinds.TFJob(), name: name, template: plain, changes: []string{"name " + schema.Quote(name)}})
 	}
 	report(t, hold(t, court, trials))
 }
@@ -118,7 +121,7 @@ func report(t *testing.T, found []finding) {
 	for _, line := range byCount(count) {
 		t.Log(line)
 	}
-	t.Log("what the API server alone refuses, by kind:\n" + kinds(found))
+	t.Log("what the API server alone refuses, by kind:\n" + refusals(found))
 }
 
 func (o outcome) String() string {
@@ -126,5 +129,5 @@ func (o outcome) String() string {
 }
 
 func (f finding) String() string {
-	return fmt.Sprintf("%v of template %d with %q\n  problems: %v\n  API server: %v", f.outcome, f.base, f.changes, f.problems, f.refusal)
+	return fmt.Sprintf("%v of a %s of template %d with %q\n  problems: %v\n  API server: %v", f.outcome, f.kind.Name, f.base, f.changes, f.problems, f.refusal)
 }

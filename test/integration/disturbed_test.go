@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stoic/schema"
+	"stoic/training"
 )
 
 func killedAndRestarted(t *testing.T, r *rig) {
@@ -33,7 +33,7 @@ func killedAndRestarted(t *testing.T, r *rig) {
 			t.Errorf("pod %s was made anew", name)
 		}
 	}
-	r.awaitState(t, ns, "job", schema.Running)
+	r.awaitState(t, ns, "job", training.Running)
 	p.kill(t)
 	// The pods succeed while nobody looks.
 	await(t, "the pods to succeed", func() (bool, string) {
@@ -41,7 +41,7 @@ func killedAndRestarted(t *testing.T, r *rig) {
 		return strings.Count(out, "\n") == 20, out
 	})
 	r.operator(t, ns)
-	head := r.awaitState(t, ns, "job", schema.Succeeded)
+	head := r.awaitState(t, ns, "job", training.Succeeded)
 	if got := head.Status.ReplicaStatuses["Worker"]; got.Failed != 0 {
 		t.Errorf("counts: %+v, want no failure", got)
 	}
@@ -56,10 +56,10 @@ func deletedAndRecreated(t *testing.T, r *rig) {
 	text := manifest("job", strings.Replace(worker("", "replicas: 2"), "run-for: 1s", "run-for: 5s", 1))
 	for round := range 3 {
 		r.apply(t, ns, text)
-		first := r.awaitState(t, ns, "job", schema.Running)
+		first := r.awaitState(t, ns, "job", training.Running)
 		r.kubectl(t, nil, "-n", ns, "delete", "tfjob", "job", "--cascade=background", "--wait=true")
 		r.apply(t, ns, text)
-		second := r.awaitState(t, ns, "job", schema.Running)
+		second := r.awaitState(t, ns, "job", training.Running)
 		if first.Meta.UID == second.Meta.UID {
 			t.Fatalf("round %d: still the first job", round)
 		}
@@ -68,7 +68,7 @@ func deletedAndRecreated(t *testing.T, r *rig) {
 			return strings.Fields(owners) != nil && owners == string(second.Meta.UID)+" "+string(second.Meta.UID), owners
 		})
 		if round == 2 {
-			r.awaitState(t, ns, "job", schema.Succeeded)
+			r.awaitState(t, ns, "job", training.Succeeded)
 			continue
 		}
 		r.kubectl(t, nil, "-n", ns, "delete", "tfjob", "job", "--cascade=foreground", "--wait=true", "--timeout=60s")
@@ -80,7 +80,7 @@ func statusEdited(t *testing.T, r *rig) {
 	r.operator(t, ns)
 	endless := strings.Replace(worker("", "replicas: 2"), `{simulation.stoic/exit-code: "0", simulation.stoic/run-for: 1s}`, "{}", 1)
 	r.apply(t, ns, manifest("job", endless))
-	before := r.awaitState(t, ns, "job", schema.Running)
+	before := r.awaitState(t, ns, "job", training.Running)
 	pods := r.pods(t, ns, "job")
 	for _, status := range []string{
 		`{"conditions":[],"replicaStatuses":{"Worker":{"active":1000000}}}`,
@@ -92,7 +92,7 @@ func statusEdited(t *testing.T, r *rig) {
 		await(t, "the status to be repaired after "+status, func() (bool, string) {
 			head := r.head(t, ns, "job")
 			counts := fmt.Sprint(head.Status.ReplicaStatuses)
-			return head.Status.Is(schema.Created) && head.Status.Is(schema.Running) && !head.Status.Is(schema.Restarting) &&
+			return head.Status.Is(training.Created) && head.Status.Is(training.Running) && !head.Status.Is(training.Restarting) &&
 				head.Status.StartTime != nil && counts == "map[Worker:{2 0 0 }]" && !head.Status.Unclean, describe(&head.Status) + counts
 		})
 	}
@@ -109,7 +109,7 @@ func verdictWiped(t *testing.T, r *rig) {
 	ns := r.namespace(t, "wiped")
 	p := r.operator(t, ns)
 	r.apply(t, ns, manifest("job", "\n  runPolicy: {cleanPodPolicy: All}"+worker("", "")))
-	before := r.awaitState(t, ns, "job", schema.Succeeded)
+	before := r.awaitState(t, ns, "job", training.Succeeded)
 	gone := func() (bool, string) {
 		pods := r.pods(t, ns, "job")
 		return len(pods) == 0, fmt.Sprint(pods)
@@ -123,7 +123,7 @@ func verdictWiped(t *testing.T, r *rig) {
 		if operator == "down" {
 			r.operator(t, ns)
 		}
-		after := r.awaitState(t, ns, "job", schema.Succeeded)
+		after := r.awaitState(t, ns, "job", training.Succeeded)
 		if diff := cmp.Diff(before.Status.CompletionTime, after.Status.CompletionTime); diff != "" {
 			t.Errorf("operator %s: the time of the end (-before +after):\n%s", operator, diff)
 		}
@@ -160,7 +160,7 @@ func replicaRestarted(t *testing.T, r *rig) {
 	p := r.operator(t, ns)
 	endless := strings.Replace(worker("", "replicas: 2\nrestartPolicy: ExitCode"), `{simulation.stoic/exit-code: "0", simulation.stoic/run-for: 1s}`, "{}", 1)
 	r.apply(t, ns, manifest("job", endless))
-	r.awaitState(t, ns, "job", schema.Running)
+	r.awaitState(t, ns, "job", training.Running)
 	await(t, "two pods that run", func() (bool, string) {
 		head := r.head(t, ns, "job")
 		return head.Status.ReplicaStatuses["Worker"].Active == 2, describe(&head.Status)
@@ -168,13 +168,13 @@ func replicaRestarted(t *testing.T, r *rig) {
 	before := r.pods(t, ns, "job")
 
 	r.kubectl(t, nil, "-n", ns, "annotate", "pod", "job-worker-1", "simulation.stoic/exit-code=137")
-	r.awaitState(t, ns, "job", schema.Restarting)
+	r.awaitState(t, ns, "job", training.Restarting)
 	await(t, "a new pod in place of job-worker-1", func() (bool, string) {
 		pods := r.pods(t, ns, "job")
 		return len(pods) == 2 && pods["job-worker-1"] != before["job-worker-1"], fmt.Sprint(pods)
 	})
-	head := r.awaitState(t, ns, "job", schema.Running)
-	if head.Status.Condition(schema.Restarting) != nil {
+	head := r.awaitState(t, ns, "job", training.Running)
+	if head.Status.Condition(training.Restarting) != nil {
 		t.Errorf("Restarting stays beside Running: %s", describe(&head.Status))
 	}
 	if now := r.pods(t, ns, "job"); now["job-worker-0"] != before["job-worker-0"] {
@@ -185,8 +185,8 @@ func replicaRestarted(t *testing.T, r *rig) {
 	}
 
 	r.kubectl(t, nil, "-n", ns, "annotate", "pod", "job-worker-1", "simulation.stoic/exit-code=3")
-	head = r.awaitState(t, ns, "job", schema.Failed)
-	if got, want := head.Status.Condition(schema.Failed).Message, `job "job" is failing because "Worker" replica(s) failed.`; got != want {
+	head = r.awaitState(t, ns, "job", training.Failed)
+	if got, want := head.Status.Condition(training.Failed).Message, `job "job" is failing because "Worker" replica(s) failed.`; got != want {
 		t.Errorf("message: %s, want %s", got, want)
 	}
 }

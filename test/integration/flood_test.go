@@ -3,7 +3,6 @@ package integration
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,8 +13,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"stoic/convert"
 	"stoic/schema"
+	"stoic/training"
+	"stoic/training/convert"
+	"stoic/training/kinds"
 )
 
 const (
@@ -31,10 +32,7 @@ func TestFlood(t *testing.T) {
 	t.Parallel() // with tests that mostly wait
 	r := newRig(t, "", func(*rig) {})
 	// The race detector would take most of the time; the other tests have it.
-	r.binary = filepath.Join(t.TempDir(), "stoic")
-	if err := build(r.binary, false); err != nil {
-		t.Fatal(err)
-	}
+	r.flags = nil
 	f := &flood{rig: r, began: time.Now()}
 	for i := range floodSpaces {
 		r.namespace(t, f.space(i))
@@ -47,7 +45,7 @@ func TestFlood(t *testing.T) {
 	f.awaitProgress(t, "the flood to rise", func() (bool, string) { n := f.made.Load(); return n > floodSize/10, fmt.Sprint(n) })
 	r.apply(t, calm, manifest("canary", worker("", "")))
 	begin := time.Now()
-	r.awaitState(t, calm, "canary", schema.Succeeded)
+	r.awaitState(t, calm, "canary", training.Succeeded)
 	f.say(t, "a job in another namespace, whose pod runs for 1 s, succeeded within %s", time.Since(begin).Round(10*time.Millisecond))
 	f.awaitProgress(t, "a backlog", func() (bool, string) {
 		n, _ := p.metric(t, "training_operator_events_backlog")
@@ -105,7 +103,7 @@ func (f *flood) object(i int) *unstructured.Unstructured {
 	container := map[string]any{"name": "tensorflow", "image": "training:1", "args": args}
 	template := map[string]any{"spec": map[string]any{"containers": []any{container}}}
 	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": schema.TFJob().APIVersion(), "kind": schema.TFJob().Name,
+		"apiVersion": kinds.TFJob().APIVersion(), "kind": kinds.TFJob().Name,
 		"metadata": map[string]any{"name": fmt.Sprint("job-", i)},
 		"spec":     map[string]any{"tfReplicaSpecs": map[string]any{"Worker": map[string]any{"template": template}}},
 	}}
@@ -214,7 +212,7 @@ func (f *flood) look(t *testing.T) sight {
 				return nil, err
 			}
 			for i := range list.Items {
-				head := convert.Object(schema.TFJob(), &list.Items[i]).Head
+				head := convert.Object(kinds.TFJob(), &list.Items[i]).Head
 				s.objects[head.Key()] = head.Meta.ResourceVersion
 				if got, want := describe(&head.Status), "Stalled=True(InvalidSpec) Failed=True(InvalidSpec)"; got != want {
 					t.Errorf("%s: conditions are %q, want %q", head.Key(), got, want)

@@ -19,6 +19,7 @@ import (
 
 	"stoic/cli/cluster"
 	"stoic/schema"
+	"stoic/training"
 )
 
 // TestGang: pods that a gang scheduler places. The test is the scheduler.
@@ -27,18 +28,14 @@ func TestGang(t *testing.T) {
 	r.permit(t)
 	t.Run("without CRD, then with it", func(t *testing.T) { gangWithoutCRD(t, r) })
 	r.kubectl(t, nil, "apply", "-f", filepath.Join(root, pluginFixture))
-	for name, scenario := range map[string]func(*testing.T, *rig){
+	sideBySide(t, r, map[string]func(*testing.T, *rig){
 		"from beginning to end":     gangFromBeginningToEnd,
 		"suspended and resumed":     gangSuspended,
 		"changed":                   gangChanged,
 		"somebody else's group":     gangForeign,
 		"with the plugin scheduler": gangWithPlugin,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			scenario(t, r)
-		})
-	}
+		"by priority":               gangByPriority,
+	})
 }
 
 const volcanoFixture, pluginFixture = "test/fixtures/podgroups-volcano.yaml", "test/fixtures/podgroups-plugin.yaml"
@@ -66,7 +63,7 @@ func (r *rig) awaitExtra(t *testing.T, of schema.Resource, ns, name string, want
 func (r *rig) phase(t *testing.T, ns, name, phase string) {
 	t.Helper()
 	patch := fmt.Sprintf(`{"status":{"phase":%q}}`, phase)
-	if _, err := r.extra(schema.PodGroups(), ns).Patch(context.Background(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, "status"); err != nil {
+	if _, err := r.extra(training.PodGroups(), ns).Patch(context.Background(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, "status"); err != nil {
 		t.Fatalf("patch the status of PodGroup %s/%s: %v", ns, name, err)
 	}
 }
@@ -93,20 +90,53 @@ func runnable(role, policy string) string {
 	return spec + policy
 }
 
+// gangByPriority: the operator reads the cluster's PriorityClasses, with the permissions that it is installed with.
+func gangByPriority(t *testing.T, r *rig) {
+	ns := r.namespace(t, "by-priority")
+	class := func(name string, value int) {
+		r.kubectl(t, fmt.Appendf(nil, "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: %s}\nvalue: %d\n", name, value), "apply", "-f", "-")
+	}
+	class("by-priority-low", 10)
+	r.operator(t, ns, "--gang-scheduler-name", "volcano")
+	role := func(name, class, cpu string) string {
+		return fmt.Sprintf(`
+    %s:
+      template:
+        spec:
+          priorityClassName: %s
+          containers: [{name: tensorflow, image: "training:1", resources: {requests: {cpu: %q}}}]`, name, class, cpu)
+	}
+	r.apply(t, ns, manifest("job", "\n  runPolicy: {schedulingPolicy: {minAvailable: 1}}\n  tfReplicaSpecs:"+
+		role("Chief", "by-priority-low", "1")+role("Worker", "by-priority-high", "8")))
+	asks := func(what, cpu string) {
+		await(t, what, func() (bool, string) {
+			group, err := r.extra(training.PodGroups(), ns).Get(context.Background(), "job", metav1.GetOptions{})
+			if err != nil {
+				return false, err.Error()
+			}
+			got, _, _ := unstructured.NestedString(group.Object, "spec", "minResources", "cpu")
+			return got == cpu, fmt.Sprint(group.Object["spec"])
+		})
+	}
+	asks("a group for the chief, as the other class is not there", "1")
+	class("by-priority-high", 1000)
+	asks("a group for the worker", "8")
+}
+
 func gangWithoutCRD(t *testing.T, r *rig) {
 	ns := r.namespace(t, "no-crd")
 	p := r.operator(t, ns, "--gang-scheduler-name", "volcano")
 	r.apply(t, ns, manifest("job", worker("", "replicas: 2")))
-	r.awaitReason(t, ns, "job", schema.ReasonPodGroupUnavailable)
+	r.awaitReason(t, ns, "job", training.ReasonPodGroupUnavailable)
 	if n, _ := p.metric(t, `training_operator_kind_served{kind="PodGroup"}`); n != 0 {
 		t.Errorf("the metric says that PodGroups are served: %v", n)
 	}
 	// What is wrong with a job is told all the same.
 	r.apply(t, ns, manifest("wrong", "\n  tfReplicaSpecs: {}\n"))
-	r.awaitState(t, ns, "wrong", schema.Failed)
+	r.awaitState(t, ns, "wrong", training.Failed)
 	began := time.Now()
 	r.kubectl(t, nil, "apply", "-f", filepath.Join(root, volcanoFixture))
-	r.awaitExtra(t, schema.PodGroups(), ns, "job", true)
+	r.awaitExtra(t, training.PodGroups(), ns, "job", true)
 	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("the job went on %v after the CRD was there", took)
 	}
@@ -119,7 +149,7 @@ func gangFromBeginningToEnd(t *testing.T, r *rig) {
 	r.operator(t, ns, "--gang-scheduler-name", "Volcano")
 	const policy = "  runPolicy: {schedulingPolicy: {queue: q, priorityClass: high}}\n"
 	r.apply(t, ns, manifest("job", runnable("replicas: 2", policy)))
-	group := r.awaitExtra(t, schema.PodGroups(), ns, "job", true)
+	group := r.awaitExtra(t, training.PodGroups(), ns, "job", true)
 	want := `{"minMember":2,"priorityClassName":"high","queue":"q"}`
 	if spec, _ := json.Marshal(group.Object["spec"]); string(spec) != want {
 		t.Errorf("the group's spec is %s, want %s", spec, want)
@@ -129,21 +159,21 @@ func gangFromBeginningToEnd(t *testing.T, r *rig) {
 	}
 	r.awaitReason(t, ns, "job", "SetPodTemplateSchedulerName")
 	r.phase(t, ns, "job", "Pending")
-	r.awaitReason(t, ns, "job", schema.ReasonPodGroupNotAdmitted)
+	r.awaitReason(t, ns, "job", training.ReasonPodGroupNotAdmitted)
 	if pods := r.pods(t, ns, "job"); len(pods) > 0 {
 		t.Errorf("pods before their group was admitted: %v", pods)
 	}
 	r.phase(t, ns, "job", "Inqueue")
-	r.awaitState(t, ns, "job", schema.Running)
+	r.awaitState(t, ns, "job", training.Running)
 	pod, err := r.typed.CoreV1().Pods(ns).Get(context.Background(), "job-worker-1", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := pod.Annotations[schema.AnnotationGroup] + " " + pod.Annotations[schema.AnnotationTask] + " " + pod.Spec.SchedulerName; got != "job worker default-scheduler" {
+	if got := pod.Annotations[training.AnnotationGroup] + " " + pod.Annotations[training.AnnotationTask] + " " + pod.Spec.SchedulerName; got != "job worker default-scheduler" {
 		t.Errorf("the pod says %q", got)
 	}
-	r.awaitState(t, ns, "job", schema.Succeeded)
-	r.awaitExtra(t, schema.PodGroups(), ns, "job", false)
+	r.awaitState(t, ns, "job", training.Succeeded)
+	r.awaitExtra(t, training.PodGroups(), ns, "job", false)
 	if n := r.written(t, ns, "patch", "podgroups"); n > 0 {
 		t.Errorf("the group was updated %d times", n)
 	}
@@ -165,15 +195,15 @@ func gangSuspended(t *testing.T, r *rig) {
 	ns := r.namespace(t, "gang-suspended")
 	r.operator(t, ns, "--gang-scheduler-name", "volcano")
 	r.apply(t, ns, manifest("job", worker("", "replicas: 1")))
-	first := r.awaitExtra(t, schema.PodGroups(), ns, "job", true)
+	first := r.awaitExtra(t, training.PodGroups(), ns, "job", true)
 	r.phase(t, ns, "job", "Running")
 	r.awaitPods(t, ns, "job", 1)
 	r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":true}}}`)
-	r.awaitState(t, ns, "job", schema.Suspended)
-	r.awaitExtra(t, schema.PodGroups(), ns, "job", false)
+	r.awaitState(t, ns, "job", training.Suspended)
+	r.awaitExtra(t, training.PodGroups(), ns, "job", false)
 	r.awaitPods(t, ns, "job", 0)
 	r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":false}}}`)
-	if second := r.awaitExtra(t, schema.PodGroups(), ns, "job", true); second.GetUID() == first.GetUID() {
+	if second := r.awaitExtra(t, training.PodGroups(), ns, "job", true); second.GetUID() == first.GetUID() {
 		t.Error("the group was not made anew")
 	}
 	r.phase(t, ns, "job", "Inqueue")
@@ -184,7 +214,7 @@ func gangChanged(t *testing.T, r *rig) {
 	ns := r.namespace(t, "gang-changed")
 	r.operator(t, ns, "--gang-scheduler-name", "volcano")
 	r.apply(t, ns, manifest("job", worker("resources: {requests: {cpu: 500m, memory: 1Gi}}", "replicas: 2")))
-	r.awaitExtra(t, schema.PodGroups(), ns, "job", true)
+	r.awaitExtra(t, training.PodGroups(), ns, "job", true)
 	r.phase(t, ns, "job", "Inqueue")
 	r.awaitPods(t, ns, "job", 2)
 	// Somebody may move it to another queue and add to it.
@@ -194,7 +224,7 @@ func gangChanged(t *testing.T, r *rig) {
 	r.awaitPods(t, ns, "job", 3)
 	want := `{"minMember":1,"minResources":{"cpu":"500m","memory":"1Gi"},"minTaskMember":{"worker":2},"queue":"other"}`
 	await(t, "the group to follow", func() (bool, string) {
-		spec, _ := json.Marshal(r.awaitExtra(t, schema.PodGroups(), ns, "job", true).Object["spec"])
+		spec, _ := json.Marshal(r.awaitExtra(t, training.PodGroups(), ns, "job", true).Object["spec"])
 		return string(spec) == want, string(spec)
 	})
 	if n := r.written(t, ns, "patch", "podgroups"); n != 1 {
@@ -207,10 +237,10 @@ func gangForeign(t *testing.T, r *rig) {
 	r.operator(t, ns, "--gang-scheduler-name", "volcano")
 	r.kubectl(t, []byte(`{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"PodGroup","metadata":{"name":"job"},"spec":{"minMember":9}}`), "-n", ns, "create", "-f", "-")
 	r.phase(t, ns, "job", "Running")
-	before := r.awaitExtra(t, schema.PodGroups(), ns, "job", true)
+	before := r.awaitExtra(t, training.PodGroups(), ns, "job", true)
 	r.apply(t, ns, manifest("job", worker("", "")))
-	r.awaitReason(t, ns, "job", schema.ReasonNameConflict)
-	if after := r.awaitExtra(t, schema.PodGroups(), ns, "job", true); after.GetResourceVersion() != before.GetResourceVersion() {
+	r.awaitReason(t, ns, "job", training.ReasonNameConflict)
+	if after := r.awaitExtra(t, training.PodGroups(), ns, "job", true); after.GetResourceVersion() != before.GetResourceVersion() {
 		t.Error("the group was touched")
 	}
 	if pods := r.pods(t, ns, "job"); len(pods) > 0 {
@@ -222,15 +252,15 @@ func gangWithPlugin(t *testing.T, r *rig) {
 	ns := r.namespace(t, "gang-plugin")
 	r.operator(t, ns, "--gang-scheduler-name", "default-scheduler")
 	r.apply(t, ns, manifest("job", worker("", "replicas: 2")+"  runPolicy: {schedulingPolicy: {scheduleTimeoutSeconds: 7}}\n"))
-	group := r.awaitExtra(t, schema.PluginPodGroups(), ns, "job", true)
+	group := r.awaitExtra(t, training.PluginPodGroups(), ns, "job", true)
 	if spec, _ := json.Marshal(group.Object["spec"]); string(spec) != `{"minMember":2,"scheduleTimeoutSeconds":7}` {
 		t.Errorf("the group's spec is %s", spec)
 	}
-	r.awaitState(t, ns, "job", schema.Running)
+	r.awaitState(t, ns, "job", training.Running)
 	pod, err := r.typed.CoreV1().Pods(ns).Get(context.Background(), "job-worker-0", metav1.GetOptions{})
-	if err != nil || pod.Labels[schema.LabelGroup] != "job" {
+	if err != nil || pod.Labels[training.LabelGroup] != "job" {
 		t.Errorf("the pod has the labels %v (%v)", pod.Labels, err)
 	}
-	r.awaitState(t, ns, "job", schema.Succeeded)
-	r.awaitExtra(t, schema.PluginPodGroups(), ns, "job", false)
+	r.awaitState(t, ns, "job", training.Succeeded)
+	r.awaitExtra(t, training.PluginPodGroups(), ns, "job", false)
 }

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"stoic/schema"
+	"stoic/training"
 )
 
 func happyPath(t *testing.T, r *rig) {
@@ -42,13 +42,13 @@ func happyPath(t *testing.T, r *rig) {
               env: [{name: A, value: b}]
               ports: [{name: tfjob-port, containerPort: 3333}, {name: http, containerPort: 80}]
 `))
-	running := r.awaitState(t, ns, "mnist", schema.Running)
+	running := r.awaitState(t, ns, "mnist", training.Running)
 	if got, want := describe(&running.Status), "Created=True(TFJobCreated) Running=True(TFJobRunning)"; got != want {
 		t.Errorf("conditions while running: %s, want %s", got, want)
 	}
 	checkChildren(t, r, ns, string(running.Meta.UID))
 
-	head := r.awaitState(t, ns, "mnist", schema.Succeeded)
+	head := r.awaitState(t, ns, "mnist", training.Succeeded)
 	if got, want := describe(&head.Status), "Created=True(TFJobCreated) Running=False(TFJobRunning) Succeeded=True(TFJobSucceeded)"; got != want {
 		t.Errorf("conditions at the end: %s, want %s", got, want)
 	}
@@ -73,7 +73,7 @@ func happyPath(t *testing.T, r *rig) {
 			t.Errorf("no metric %s", family)
 		}
 	}
-	if code := get("http://" + p.probes + "/healthz"); code != http.StatusOK {
+	if code := p.Probe(t.Context(), "/healthz"); code != http.StatusOK {
 		t.Errorf("/healthz answers %d", code)
 	}
 }
@@ -150,11 +150,11 @@ func failingJob(t *testing.T, r *rig) {
 	ns := r.namespace(t, "failing")
 	p := r.operator(t, ns)
 	r.apply(t, ns, manifest("broken", strings.Replace(worker("", "restartPolicy: Never"), `exit-code: "0"`, `exit-code: "3"`, 1)))
-	head := r.awaitState(t, ns, "broken", schema.Failed)
+	head := r.awaitState(t, ns, "broken", training.Failed)
 	if got, want := describe(&head.Status), `^Created=True\(TFJobCreated\) (Running=False\(TFJobRunning\) )?Failed=True\(TFJobFailed\)$`; !regexp.MustCompile(want).MatchString(got) {
 		t.Errorf("conditions: %s, want %s", got, want)
 	}
-	if message := head.Status.Condition(schema.Failed).Message; message != "TFJob failing/broken has failed because 1 Worker replica(s) failed." {
+	if message := head.Status.Condition(training.Failed).Message; message != "TFJob failing/broken has failed because 1 Worker replica(s) failed." {
 		t.Errorf("message: %s", message)
 	}
 	await(t, "a Warning event", func() (bool, string) {
@@ -173,13 +173,13 @@ func suspendedAndResumed(t *testing.T, r *rig) {
 		return fmt.Sprintf("\n  runPolicy: {suspend: %v}", suspend) + worker("", "")
 	}
 	r.apply(t, ns, manifest("job", spec(true)))
-	head := r.awaitState(t, ns, "job", schema.Suspended)
+	head := r.awaitState(t, ns, "job", training.Suspended)
 	if head.Status.StartTime != nil || len(r.pods(t, ns, "job")) > 0 {
 		t.Errorf("a suspended job has started: %+v", head.Status)
 	}
 	r.apply(t, ns, manifest("job", spec(false)))
-	head = r.awaitState(t, ns, "job", schema.Succeeded)
-	if c := head.Status.Condition(schema.Suspended); c == nil || c.Status != metav1.ConditionFalse || c.Reason != "TFJobResumed" {
+	head = r.awaitState(t, ns, "job", training.Succeeded)
+	if c := head.Status.Condition(training.Suspended); c == nil || c.Status != metav1.ConditionFalse || c.Reason != "TFJobResumed" {
 		t.Errorf("conditions: %s", describe(&head.Status))
 	}
 }

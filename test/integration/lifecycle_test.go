@@ -14,7 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stoic/cli/cluster"
-	"stoic/schema"
+	"stoic/training"
+	"stoic/training/kinds"
 )
 
 func sorted(words string) string {
@@ -30,31 +31,31 @@ func TestLateCRD(t *testing.T) {
 	r := bareRig(t, cluster.Options{})
 	r.permit(t)
 	p := r.operator(t, "") // returns when it is ready: there is nothing to read yet
-	if text := p.read(); !strings.Contains(text, "waiting for its CRD") {
+	if text := p.Text(); !strings.Contains(text, "waiting for its CRD") {
 		t.Errorf("the log does not say what is missing:\n%s", text)
 	}
 	crd := filepath.Join(root, "deploy/crd")
 	for round := range 3 {
 		p.awaitServed(t, 0)
-		if code := get("http://" + p.probes + "/healthz"); code != http.StatusOK {
+		if code := p.Probe(t.Context(), "/healthz"); code != http.StatusOK {
 			t.Errorf("round %d, without CRD: healthz answers %d", round, code)
 		}
 		r.kubectl(t, nil, "apply", "-f", crd)
 		p.awaitServed(t, 1)
-		r.awaitEstablished(t, schema.TFJob())
+		r.awaitEstablished(t, kinds.TFJob())
 		name := fmt.Sprintf("job-%d", round)
 		r.apply(t, "default", manifest(name, worker("", "replicas: 2")))
-		r.awaitState(t, "default", name, schema.Succeeded)
+		r.awaitState(t, "default", name, training.Succeeded)
 		if round == 1 { // one more goes away with its CRD while its pods run
 			r.apply(t, "default", manifest("cut-off", strings.Replace(worker("", ""), "run-for: 1s", "run-for: 10m", 1)))
-			r.awaitState(t, "default", "cut-off", schema.Running)
+			r.awaitState(t, "default", "cut-off", training.Running)
 		}
 		if round < 2 {
 			r.kubectl(t, nil, "delete", "-f", crd, "--wait=true", "--timeout=60s")
 		}
 	}
 	await(t, "readiness", func() (bool, string) {
-		code := get("http://" + p.probes + "/readyz")
+		code := p.Probe(t.Context(), "/readyz")
 		return code == http.StatusOK, strconv.Itoa(code)
 	})
 	if n, _ := p.metric(t, "training_operator_panics_total"); n != 0 {
@@ -100,7 +101,7 @@ func TestLeaderElection(t *testing.T) {
 	r.awaitLeader(t, first)
 	second := elected("second") // ready, though it does nothing: it would lead at once
 	r.busy(t, "a")
-	r.awaitState(t, "default", "a-0", schema.Running)
+	r.awaitState(t, "default", "a-0", training.Running)
 
 	first.kill(t)
 	began := time.Now()
@@ -109,12 +110,12 @@ func TestLeaderElection(t *testing.T) {
 	if took := time.Since(began); took > leaseDuration+10*time.Second {
 		t.Errorf("after a kill the other took over in %v; the lease is for %v", took, leaseDuration)
 	}
-	r.awaitState(t, "default", "b-0", schema.Succeeded)
-	r.awaitState(t, "default", "a-0", schema.Succeeded)
+	r.awaitState(t, "default", "b-0", training.Succeeded)
+	r.awaitState(t, "default", "a-0", training.Succeeded)
 
 	third := elected("third")
 	r.busy(t, "c")
-	r.awaitState(t, "default", "c-0", schema.Running)
+	r.awaitState(t, "default", "c-0", training.Running)
 	second.stop(t)
 	began = time.Now()
 	r.busy(t, "d")
@@ -122,8 +123,8 @@ func TestLeaderElection(t *testing.T) {
 	if took := time.Since(began); took > leaseDuration-5*time.Second {
 		t.Errorf("after a stop the other took over in %v: was the lease released?", took)
 	}
-	r.awaitState(t, "default", "d-0", schema.Succeeded)
-	r.awaitState(t, "default", "c-0", schema.Succeeded)
+	r.awaitState(t, "default", "d-0", training.Succeeded)
+	r.awaitState(t, "default", "c-0", training.Succeeded)
 
 	third.stop(t)
 	lease, err := r.typed.CoordinationV1().Leases("kubeflow").Get(context.Background(), leaseName, metav1.GetOptions{})
@@ -156,7 +157,7 @@ func (r *rig) awaitLeader(t *testing.T, p *process) {
 			return false, fmt.Sprint(err)
 		}
 		holder := *lease.Spec.HolderIdentity
-		return strings.HasSuffix(holder, fmt.Sprintf("-%d", p.cmd.Process.Pid)), holder
+		return strings.HasSuffix(holder, fmt.Sprintf("-%d", p.ID())), holder
 	})
 }
 
@@ -180,6 +181,8 @@ func (r *rig) checkOneAtATime(t *testing.T, users []string) {
 	if !slices.Equal(turns, users) {
 		t.Errorf("they wrote in turns %v, want %v", turns, users)
 	}
+	// Each of them was awaited to run a job of three pods: six children, the statuses Created and Running, and the events of
+	// the pods and of the services are ten writes. What more each writes depends on when it was stopped.
 	for _, u := range users {
 		if counts[u] < 10 {
 			t.Errorf("%s wrote %d times", u, counts[u])

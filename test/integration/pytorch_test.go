@@ -13,7 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stoic/cli/cluster"
-	"stoic/schema"
+	"stoic/training"
+	"stoic/training/kinds"
 )
 
 // TestPyTorchJob: what is different for a second kind. The operator serves both all the time; the CRD of this one
@@ -22,8 +23,9 @@ func TestPyTorchJob(t *testing.T) {
 	pyTorchSuite(t, filepath.Join(root, "deploy/crd/pytorchjobs.yaml"), true)
 }
 
+// TestPyTorchJobWithCRDOfTrainingOperator194 takes the shape that is written by hand; TestContract does the same for TFJobs.
 func TestPyTorchJobWithCRDOfTrainingOperator194(t *testing.T) {
-	pyTorchSuite(t, filepath.Join(root, "test/fixtures/pytorchjobs-v1.9.4-shape.yaml"), false)
+	pyTorchSuite(t, filepath.Join(root, "test/fixtures/pytorchjobs-v1.9.4-written.yaml"), false)
 }
 
 func pyTorchSuite(t *testing.T, crd string, keepsGeneration bool) {
@@ -31,30 +33,19 @@ func pyTorchSuite(t *testing.T, crd string, keepsGeneration bool) {
 	r.permit(t)
 	oneKindIsMissing(t, r)
 	r.kubectl(t, nil, "create", "-f", crd)
-	r.awaitEstablished(t, schema.PyTorchJob())
-	r = r.of(schema.PyTorchJob())
+	r.awaitEstablished(t, kinds.PyTorchJob())
+	r = r.of(kinds.PyTorchJob())
 	r.keepsGeneration = keepsGeneration
 	t.Run("scenarios", func(t *testing.T) {
-		for name, scenario := range map[string]func(*testing.T, *rig){
+		sideBySide(t, r, map[string]func(*testing.T, *rig){
 			"happy path":                  pyHappyPath,
 			"scaled by an editor":         pyScaled,
 			"rejected, then repaired":     pyRejected,
 			"two kinds under one name":    twoKindsOneName,
 			"elastic, suspended, resumed": pyElastic,
-		} {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				scenario(t, r)
-			})
-		}
+		})
 	})
-	t.Run("conduct", func(t *testing.T) {
-		for _, q := range r.requests(t) {
-			if q.ResponseStatus.Code == 403 {
-				t.Errorf("forbidden: %s %s", q.Verb, q.RequestURI)
-			}
-		}
-	})
+	t.Run("conduct", func(t *testing.T) { nothingIsForbidden(t, r) })
 }
 
 func pyManifest(name, spec string) string {
@@ -94,8 +85,8 @@ func oneKindIsMissing(t *testing.T, r *rig) {
 	served("TFJob", 1)
 	served("PyTorchJob", 0)
 	r.apply(t, "default", manifest("alone", worker("", "")))
-	r.awaitState(t, "default", "alone", schema.Succeeded)
-	if code := get("http://" + p.probes + "/readyz"); code != 200 {
+	r.awaitState(t, "default", "alone", training.Succeeded)
+	if code := p.Probe(t.Context(), "/readyz"); code != 200 {
 		t.Errorf("readyz answers %d", code)
 	}
 	p.stop(t)
@@ -106,7 +97,7 @@ func pyHappyPath(t *testing.T, r *rig) {
 	p := r.operator(t, ns)
 	r.apply(t, ns, pyManifest("bert", "\n  nprocPerNode: \"2\"\n  runPolicy: {cleanPodPolicy: Running}\n  pytorchReplicaSpecs:"+
 		pyRole("Master", "OnFailure", 1, ends("4s"))+pyRole("Worker", "OnFailure", 2, "{}")))
-	running := r.awaitState(t, ns, "bert", schema.Running)
+	running := r.awaitState(t, ns, "bert", training.Running)
 	for _, role := range []string{"Master", "Worker"} {
 		want := "training.kubeflow.org/job-name=bert,training.kubeflow.org/operator-name=pytorchjob-controller,training.kubeflow.org/replica-type=" + strings.ToLower(role)
 		if got := running.Status.ReplicaStatuses[role].Selector; got != want {
@@ -118,7 +109,7 @@ func pyHappyPath(t *testing.T, r *rig) {
 	pyPod(t, r, ns, "bert-worker-0", meeting+" RANK=1 PET_NODE_RANK=1 PET_NPROC_PER_NODE=2 PET_NNODES=3", "init-pytorch alpine:3.10 bert-master-0", "")
 	pyPod(t, r, ns, "bert-worker-1", meeting+" RANK=2 PET_NODE_RANK=2 PET_NPROC_PER_NODE=2 PET_NNODES=3", "init-pytorch alpine:3.10 bert-master-0", "")
 
-	head := r.awaitState(t, ns, "bert", schema.Succeeded)
+	head := r.awaitState(t, ns, "bert", training.Succeeded)
 	if got, want := describe(&head.Status), "Created=True(PyTorchJobCreated) Running=False(PyTorchJobRunning) Succeeded=True(PyTorchJobSucceeded)"; got != want {
 		t.Errorf("conditions at the end: %s, want %s", got, want)
 	}
@@ -181,7 +172,7 @@ func pyScaled(t *testing.T, r *rig) {
 		r.kubectl(t, nil, "-n", ns, "--as=eve", "scale", "pytorchjob/bert", fmt.Sprint("--replicas=", n))
 		workers(n)
 		head := r.head(t, ns, "bert")
-		if !head.Status.Is(schema.Running) || head.Status.Is(schema.Stalled) {
+		if !head.Status.Is(training.Running) || head.Status.Is(training.Stalled) {
 			t.Errorf("scaled to %d: %s", n, describe(&head.Status))
 		}
 		if selector := r.kubectl(t, nil, "-n", ns, "get", "--raw", "/apis/kubeflow.org/v1/namespaces/"+ns+"/pytorchjobs/bert/scale"); !strings.Contains(selector, `"selector":"training.kubeflow.org/job-name=bert,`) {
@@ -203,7 +194,7 @@ func pyRejected(t *testing.T, r *rig) {
 	r.apply(t, ns, two)
 	const path = "spec.pytorchReplicaSpecs.Master.replicas"
 	head := r.awaitRejected(t, ns, "bert")
-	if message := head.Status.Condition(schema.Failed).Message; !strings.Contains(message, path+": found number 2, must be 1; leave it out") {
+	if message := head.Status.Condition(training.Failed).Message; !strings.Contains(message, path+": found number 2, must be 1; leave it out") {
 		t.Errorf("the condition says %s", message)
 	}
 	await(t, "the event", func() (bool, string) {
@@ -216,13 +207,13 @@ func pyRejected(t *testing.T, r *rig) {
 		t.Errorf("it has pods: %v", pods)
 	}
 	r.apply(t, ns, strings.Replace(two, "replicas: 2", "replicas: 1", 1))
-	r.awaitState(t, ns, "bert", schema.Succeeded)
+	r.awaitState(t, ns, "bert", training.Succeeded)
 }
 
 // awaitRejected waits for the record of a rejection.
-func (r *rig) awaitRejected(t *testing.T, ns, name string) *schema.Head {
+func (r *rig) awaitRejected(t *testing.T, ns, name string) *training.Head {
 	t.Helper()
-	var head *schema.Head
+	var head *training.Head
 	await(t, name+" to be rejected", func() (bool, string) {
 		head = r.head(t, ns, name)
 		got := describe(&head.Status)
@@ -236,7 +227,7 @@ func (r *rig) awaitRejected(t *testing.T, ns, name string) *schema.Head {
 func twoKindsOneName(t *testing.T, r *rig) {
 	ns := r.namespace(t, "namesakes")
 	p := r.operator(t, ns)
-	tf := r.of(schema.TFJob())
+	tf := r.of(kinds.TFJob())
 	endless := strings.Replace(worker("", "replicas: 2"), `{simulation.stoic/exit-code: "0", simulation.stoic/run-for: 1s}`, "{}", 1)
 	tf.apply(t, ns, manifest("twin", endless))
 	await(t, "two pods that run", func() (bool, string) {
@@ -257,13 +248,13 @@ func twoKindsOneName(t *testing.T, r *rig) {
 			t.Errorf("the first one is told %v", e)
 		}
 	}
-	if head := r.head(t, ns, "twin"); head.Status.Verdict() != "" || head.Status.Is(schema.Running) {
+	if head := r.head(t, ns, "twin"); head.Status.Terminal() != "" || head.Status.Is(training.Running) {
 		t.Errorf("the second one: %s", describe(&head.Status))
 	}
 	r.kubectl(t, nil, "-n", ns, "delete", "tfjob", "twin", "--cascade=foreground", "--wait=true", "--timeout=60s")
 	p.stop(t) // it would look again in five minutes; one that starts looks at once
 	r.operator(t, ns)
-	r.awaitState(t, ns, "twin", schema.Succeeded)
+	r.awaitState(t, ns, "twin", training.Succeeded)
 }
 
 func pyElastic(t *testing.T, r *rig) {
@@ -274,14 +265,14 @@ func pyElastic(t *testing.T, r *rig) {
 			pyWorkers("OnFailure", 2, ends(after)))
 	}
 	r.apply(t, ns, spec(false, "10m"))
-	r.awaitState(t, ns, "bert", schema.Running)
+	r.awaitState(t, ns, "bert", training.Running)
 	pyPod(t, r, ns, "bert-worker-1", "PYTHONUNBUFFERED=1 PET_NPROC_PER_NODE=auto PET_RDZV_ENDPOINT=bert-worker-0:23456 PET_RDZV_BACKEND=c10d PET_NNODES=1:3 PET_MAX_RESTARTS=5", "", "")
 	r.apply(t, ns, spec(true, "10m"))
-	r.awaitState(t, ns, "bert", schema.Suspended)
+	r.awaitState(t, ns, "bert", training.Suspended)
 	await(t, "its pods to be gone", func() (bool, string) {
 		pods := r.pods(t, ns, "bert")
 		return len(pods) == 0, fmt.Sprint(pods)
 	})
 	r.apply(t, ns, spec(false, "1s"))
-	r.awaitState(t, ns, "bert", schema.Succeeded)
+	r.awaitState(t, ns, "bert", training.Succeeded)
 }

@@ -6,7 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"stoic/schema"
+	"stoic/training"
+	"stoic/training/kinds"
 )
 
 // quotaLifted: two of four pods fit. The status tells of those that run; the others come when there is room.
@@ -57,7 +58,7 @@ spec: {policyName: no-latest, validationActions: [Deny]}
 	})
 	r.apply(t, ns, manifest("job", endless("", "replicas: 2")))
 	r.toldOnce(t, ns, "job", "FailedCreatePod", "image training:1 is not for everybody")
-	if head := r.awaitState(t, ns, "job", schema.Created); len(r.pods(t, ns, "job")) > 0 {
+	if head := r.awaitState(t, ns, "job", training.Created); len(r.pods(t, ns, "job")) > 0 {
 		t.Errorf("there are pods: %s", describe(&head.Status))
 	}
 	r.kubectl(t, nil, "delete", "validatingadmissionpolicybinding", "no-latest")
@@ -81,8 +82,22 @@ func namespaceDeleted(t *testing.T, r *rig) {
 	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("the namespace took %v to go", took)
 	}
-	// Three jobs, fifteen pods, as many services: a status or an event for a change is no loop.
-	if after := writes(r.requestsIn(t, ns)); len(after)-before > 150 {
-		t.Errorf("%d writes into a namespace that was going, the last: %+v", len(after)-before, after[len(after)-1])
+	refused, counts := map[string]int{}, map[string]int{}
+	for _, q := range writes(r.requestsIn(t, ns))[before:] {
+		counts[fmt.Sprint(q.Verb, " ", q.ObjectRef.Resource, " ", q.ResponseStatus.Code)]++
+		if q.Verb == "create" && q.ObjectRef.Resource != "events" && q.ResponseStatus.Code >= 400 {
+			job, _, _ := strings.Cut(q.ObjectRef.Name, "-worker-")
+			refused[job]++
+		}
+	}
+	t.Log(counts)
+	// Fifteen pods go: at most one write of a status for each, beside the refused creations.
+	if n := counts["patch "+kinds.TFJob().Plural+" 200"]; n > 15 {
+		t.Errorf("%d writes of statuses: %v", n, counts)
+	}
+	for job, n := range refused {
+		if n > 1 {
+			t.Errorf("%d refused creations for %q in a namespace that is being deleted, want one at most; writes: %v", n, job, counts)
+		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"stoic/schema"
+	"stoic/training"
 )
 
 // checkRejected waits until a job that never started is rejected as architecture.md says, and its author told.
@@ -36,7 +36,7 @@ func checkConditions(t *testing.T, r *rig, ns string, m malformed) {
 		return got == want, got
 	})
 	head := r.head(t, ns, m.name)
-	message := head.Status.Condition(schema.Failed).Message
+	message := head.Status.Condition(training.Failed).Message
 	if !strings.Contains(message, m.path+": ") || !strings.Contains(message, "no pods were created") {
 		t.Errorf("%s: the condition does not name %s: %s", m.name, m.path, message)
 	}
@@ -75,7 +75,7 @@ func malformedStored(t *testing.T, r *rig) {
 	}
 	p := r.operator(t, ns)
 	for _, name := range healthy {
-		r.awaitState(t, ns, name, schema.Succeeded)
+		r.awaitState(t, ns, name, training.Succeeded)
 	}
 	for _, m := range nonsense() {
 		checkRejected(t, r, ns, m)
@@ -103,7 +103,7 @@ func malformedStored(t *testing.T, r *rig) {
 	p.stop(t)
 	again := r.operator(t, ns)
 	r.apply(t, ns, manifest("canary", worker("", "")))
-	r.awaitState(t, ns, "canary", schema.Succeeded)
+	r.awaitState(t, ns, "canary", training.Succeeded)
 	await(t, "the events to be worked off", func() (bool, string) {
 		left, _ := again.metric(t, "training_operator_events_backlog")
 		return left == 0, fmt.Sprint(left)
@@ -134,8 +134,8 @@ func rejectedThenRepaired(t *testing.T, r *rig) {
 		if m.path == "metadata.name" {
 			continue
 		}
-		head := r.awaitState(t, ns, m.name, schema.Succeeded)
-		if head.Status.Condition(schema.Stalled) != nil || head.Status.Condition(schema.Failed) != nil {
+		head := r.awaitState(t, ns, m.name, training.Succeeded)
+		if head.Status.Condition(training.Stalled) != nil || head.Status.Condition(training.Failed) != nil {
 			t.Errorf("%s: conditions of the rejection are left: %s", m.name, describe(&head.Status))
 		}
 	}
@@ -143,7 +143,7 @@ func rejectedThenRepaired(t *testing.T, r *rig) {
 	r.apply(t, ns, manifest("applied", worker(`resources: {limits: {cpu: "1e1.5"}}`, "")))
 	checkRejected(t, r, ns, malformed{name: "applied", path: inContainer + ".resources.limits.cpu"})
 	r.apply(t, ns, manifest("applied", worker(`resources: {limits: {cpu: "1"}}`, "")))
-	r.awaitState(t, ns, "applied", schema.Succeeded)
+	r.awaitState(t, ns, "applied", training.Succeeded)
 	await(t, "the event that the spec is accepted", func() (bool, string) {
 		events := r.events(t, ns, "applied")
 		return slices.Contains(events, event{"Normal", "TFJobSpecAccepted", "", "spec accepted at generation 2; starting"}), fmt.Sprint(events)
@@ -156,16 +156,16 @@ func runningThenNonsense(t *testing.T, r *rig) {
 	// Without exit code the pods run until they are told to end.
 	endless := strings.Replace(worker("", "replicas: 2"), `{simulation.stoic/exit-code: "0", simulation.stoic/run-for: 1s}`, "{}", 1)
 	r.apply(t, ns, manifest("job", endless))
-	r.awaitState(t, ns, "job", schema.Running)
+	r.awaitState(t, ns, "job", training.Running)
 	before := r.pods(t, ns, "job")
 	if len(before) != 2 {
 		t.Fatalf("pods: %v, want two", before)
 	}
 	r.apply(t, ns, manifest("job", strings.Replace(endless, "image: training:1", "image: training:1\n              resources: {limits: {cpu: \"1e1.5\"}}", 1)))
-	var head *schema.Head
+	var head *training.Head
 	await(t, "the edit to be refused", func() (bool, string) {
 		head = r.head(t, ns, "job")
-		return head.Status.Is(schema.Stalled), describe(&head.Status)
+		return head.Status.Is(training.Stalled), describe(&head.Status)
 	})
 	if got, want := describe(&head.Status), "Stalled=True(InvalidSpecUpdate) Created=True(TFJobCreated) Running=True(TFJobRunning)"; got != want {
 		t.Errorf("conditions: %s, want %s", got, want)
@@ -181,13 +181,13 @@ func runningThenNonsense(t *testing.T, r *rig) {
 	r.apply(t, ns, manifest("job", endless))
 	await(t, "the repair to be accepted", func() (bool, string) {
 		head = r.head(t, ns, "job")
-		return head.Status.Condition(schema.Stalled) == nil, describe(&head.Status)
+		return head.Status.Condition(training.Stalled) == nil, describe(&head.Status)
 	})
 	if diff := cmp.Diff(before, r.pods(t, ns, "job")); diff != "" {
 		t.Errorf("the pods were touched by the repair (-before +after):\n%s", diff)
 	}
 	r.kubectl(t, nil, "-n", ns, "annotate", "pods", "--all", `simulation.stoic/exit-code=0`)
-	r.awaitState(t, ns, "job", schema.Succeeded)
+	r.awaitState(t, ns, "job", training.Succeeded)
 }
 
 func malformedDeleted(t *testing.T, r *rig) {
@@ -209,7 +209,7 @@ func unknownFields(t *testing.T, r *rig) {
 	ns := r.namespace(t, "unknown")
 	r.operator(t, ns)
 	r.kubectl(t, []byte(manifest("job", worker("imagePullPolicee: Always", ""))), "-n", ns, "create", "--validate=false", "-f", "-")
-	r.awaitState(t, ns, "job", schema.Succeeded)
+	r.awaitState(t, ns, "job", training.Succeeded)
 	kept, _, _ := unstructured.NestedSlice(r.raw(t, ns, "job").Object, "spec", "tfReplicaSpecs", "Worker", "template", "spec", "containers")
 	if len(kept) != 1 {
 		t.Fatalf("containers: %v", kept)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stoic/schema"
+	"stoic/training"
 )
 
 // limitReached: three workers fail at once with an exit code that asks for another try, three restarts are allowed, and
@@ -50,8 +50,8 @@ func limitReached(t *testing.T, r *rig) {
 	}
 
 	r.operator(t, ns)
-	head := r.awaitState(t, ns, "job", schema.Failed)
-	if got, want := head.Status.Condition(schema.Failed).Message, "Job job has failed because it has reached the specified backoff limit"; got != want {
+	head := r.awaitState(t, ns, "job", training.Failed)
+	if got, want := head.Status.Condition(training.Failed).Message, "Job job has failed because it has reached the specified backoff limit"; got != want {
 		t.Errorf("message: %s, want %s", got, want)
 	}
 	if head.Ledger.Restarts != 3 {
@@ -61,6 +61,8 @@ func limitReached(t *testing.T, r *rig) {
 	if strings.Trim(counts, "1 ") != "" || counts == "" {
 		t.Errorf("the pods say that %q failed before them, want 1 each", counts)
 	}
+	// Three pods at first. All three fail and are made again, which is three restarts; the next failure ends the job, and can
+	// do so before the last two are made again. One was awaited above.
 	made := 0
 	for _, q := range r.requests(t) {
 		if q.Verb == "create" && q.ObjectRef.Resource == "pods" && q.ObjectRef.Namespace == ns && q.ResponseStatus.Code == http.StatusCreated {

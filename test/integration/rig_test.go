@@ -21,24 +21,22 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"stoic/cli/cluster"
-	"stoic/convert"
-	"stoic/schema"
+	"stoic/test/operator"
+	"stoic/training"
+	"stoic/training/convert"
+	"stoic/training/kinds"
 )
 
 // root is the checkout, seen from this package.
 const root = "../.."
 
-// operatorUser is the service account that deploy/rbac binds.
-const operatorUser = "system:serviceaccount:kubeflow:training-operator"
-
 // patience bounds every wait for a condition; it is generous because machines are slow, never because a test needs it.
 const patience = 90 * time.Second
 
-// stoic is the operator's binary, built with the race detector where that can be.
-var stoic string
+// programs are what the tests start. TestMain gives them a folder.
+var programs = operator.Programs{Root: root}
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -46,49 +44,36 @@ func TestMain(m *testing.M) {
 		fmt.Println("integration tests need a control plane: left out with -short")
 		os.Exit(0)
 	}
-	os.Exit(withBinary(m.Run))
+	var err error
+	if programs.Dir, err = os.MkdirTemp("", "stoic-integration-"); err != nil {
+		fmt.Fprintln(os.Stderr, "make a folder for the binaries:", err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(programs.Dir)
+	os.Exit(code)
 }
 
-// withBinary builds the operator, runs the tests and takes the binary away again.
-func withBinary(run func() int) int {
-	dir, err := os.MkdirTemp("", "stoic-integration-")
+// build a main package of the checkout with flags of go build.
+func build(t *testing.T, program string, flags ...string) (file string) {
+	t.Helper()
+	file, err := programs.Build(context.Background(), program, flags...)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "make a folder for the binary:", err)
-		return 1
+		t.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
-	stoic = filepath.Join(dir, "stoic")
-	if err := build(stoic, haveCompiler()); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return run()
+	return file
 }
 
-// build compiles the operator, with the race detector or without.
-func build(file string, race bool) error {
-	args := []string{"build", "-o", file, "."}
-	if race {
-		args = slices.Insert(args, 1, "-race")
-	}
-	fmt.Println("building the operator: go", strings.Join(args, " "))
-	build := exec.Command("go", args...)
-	build.Dir = root
-	build.Stdout, build.Stderr = os.Stderr, os.Stderr
-	if err := build.Run(); err != nil {
-		return fmt.Errorf("build the operator: %w", err)
-	}
-	return nil
-}
-
-// haveCompiler: the race detector is built with a C compiler.
-func haveCompiler() bool {
+// raceDetector is the flag of go build for it where that can be: it is built with a C compiler.
+func raceDetector() []string {
 	name, err := exec.Command("go", "env", "CC").Output()
-	if err != nil {
-		return false
+	if err == nil {
+		_, err = exec.LookPath(strings.TrimSpace(string(name)))
 	}
-	_, err = exec.LookPath(strings.TrimSpace(string(name)))
-	return err == nil
+	if err != nil {
+		return nil
+	}
+	return []string{"-race"}
 }
 
 // rig is one control plane with one shape of the CRD.
@@ -97,13 +82,13 @@ type rig struct {
 	config  *rest.Config // the administrator's
 	dynamic dynamic.Interface
 	typed   kubernetes.Interface
-	kind    *schema.Kind // of the jobs that it reads
+	kind    *training.Kind // of the jobs that it reads
 	// keepsGeneration: the shape keeps status.observedGeneration.
 	keepsGeneration bool
 	// structural: the shape says what a spec is; the API server takes nulls away that it does not allow.
 	structural bool
-	// binary is an operator that is not built as usual, or "".
-	binary string
+	// flags of go build for the operator: the race detector.
+	flags []string
 }
 
 // newRig starts a control plane with the open CRD, lets before store what no schema would let in, and then brings
@@ -123,57 +108,33 @@ func newRig(t *testing.T, shape string, before func(*rig)) *rig {
 // user has a kubeconfig called "operator".
 func bareRig(t *testing.T, o cluster.Options) *rig {
 	t.Helper()
-	o.Source, o.Audit, o.Progress = filepath.Join(root, "localcluster"), true, &lines{t: t}
-	if o.Users == nil {
-		o.Users = map[string]string{}
-	}
-	o.Users["operator"] = operatorUser
-	c, err := cluster.Start(context.Background(), o)
-	if err != nil {
-		t.Fatalf("start a control plane: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := c.Stop(); err != nil {
-			t.Errorf("stop the control plane: %v", err)
-		}
-	})
-	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.QPS, config.Burst = -1, 0
-	return &rig{kind: schema.TFJob(), cluster: c, config: config, dynamic: dynamic.NewForConfigOrDie(config), typed: kubernetes.NewForConfigOrDie(config), keepsGeneration: true}
+	o.Source, o.Audit, o.Progress = filepath.Join(root, "localcluster"), true, t.Output()
+	c, config := operator.Cluster(t, o)
+	return &rig{kind: kinds.TFJob(), flags: raceDetector(), cluster: c, config: config, dynamic: dynamic.NewForConfigOrDie(config), typed: kubernetes.NewForConfigOrDie(config), keepsGeneration: true}
 }
 
 // permit installs the namespace and the permissions that deploy/ gives to the operator.
 func (r *rig) permit(t *testing.T) {
 	t.Helper()
-	r.kubectl(t, nil, "apply", "-f", filepath.Join(root, "deploy/namespace.yaml"))
-	r.kubectl(t, nil, "apply", "-f", filepath.Join(root, "deploy/rbac"))
+	if err := operator.Permit(context.Background(), r.cluster.Kubeconfig(), root); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // of is the same control plane, for jobs of another kind.
-func (r *rig) of(kind *schema.Kind) *rig {
+func (r *rig) of(kind *training.Kind) *rig {
 	other := *r
 	other.kind = kind
 	return &other
 }
 
 // awaitEstablished waits until the jobs of a kind can be made. kubectl wait fails of a CRD that has no condition yet.
-func (r *rig) awaitEstablished(t *testing.T, kind *schema.Kind) {
+func (r *rig) awaitEstablished(t *testing.T, kind *training.Kind) {
 	t.Helper()
 	await(t, kind.Plural+" to be served", func() (bool, string) {
 		out, err := r.tryKubectl(nil, "wait", "--for=condition=Established", "crd/"+kind.Plural+"."+kind.Group, "--timeout=30s")
 		return err == nil, out
 	})
-}
-
-// lines passes a process's progress to the test's log.
-type lines struct{ t *testing.T }
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.t.Log(strings.TrimRight(string(p), "\n"))
-	return len(p), nil
 }
 
 // kubectl runs kubectl as the administrator and fails the test if it fails.
@@ -187,13 +148,7 @@ func (r *rig) kubectl(t *testing.T, in []byte, args ...string) string {
 }
 
 func (r *rig) tryKubectl(in []byte, args ...string) (string, error) {
-	cmd := exec.Command("kubectl", append([]string{"--kubeconfig", r.cluster.Kubeconfig()}, args...)...)
-	cmd.Stdin = bytes.NewReader(in)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return string(out), fmt.Errorf("kubectl %s: %w\n%s", strings.Join(args, " "), err, out)
-	}
-	return string(out), nil
+	return operator.Kubectl(context.Background(), r.cluster.Kubeconfig(), in, args...)
 }
 
 // namespace makes one for a test.
@@ -214,7 +169,7 @@ func (r *rig) jobs(ns string) dynamic.ResourceInterface {
 }
 
 // head reads a job; nil if there is none.
-func (r *rig) head(t *testing.T, ns, name string) *schema.Head {
+func (r *rig) head(t *testing.T, ns, name string) *training.Head {
 	t.Helper()
 	u := r.raw(t, ns, name)
 	if u == nil {
@@ -238,23 +193,20 @@ func (r *rig) raw(t *testing.T, ns, name string) *unstructured.Unstructured {
 // await waits until the condition holds. It says what it saw when it gives up.
 func await(t *testing.T, what string, holds func() (ok bool, saw string)) {
 	t.Helper()
-	saw, last := "", ""
+	saw := ""
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		var ok bool
 		if ok, saw = holds(); ok {
 			return
-		}
-		if saw != last {
-			last = saw
 		}
 	}
 	t.Fatalf("waited %v for %s; saw %s", patience, what, saw)
 }
 
 // awaitState waits until the last condition of a job is of that type, and True.
-func (r *rig) awaitState(t *testing.T, ns, name string, want schema.ConditionType) *schema.Head {
+func (r *rig) awaitState(t *testing.T, ns, name string, want training.ConditionType) *training.Head {
 	t.Helper()
-	var head *schema.Head
+	var head *training.Head
 	await(t, fmt.Sprintf("job %s/%s to be %s", ns, name, want), func() (bool, string) {
 		if head = r.head(t, ns, name); head == nil {
 			return false, "no such job"
@@ -269,7 +221,7 @@ func (r *rig) awaitState(t *testing.T, ns, name string, want schema.ConditionTyp
 }
 
 // describe writes conditions as "Created=True(TFJobCreated) Running=True(TFJobRunning)".
-func describe(s *schema.Status) string {
+func describe(s *training.Status) string {
 	var parts []string
 	for _, c := range s.Conditions {
 		parts = append(parts, fmt.Sprintf("%s=%s(%s)", c.Type, c.Status, c.Reason))
@@ -299,7 +251,7 @@ func (r *rig) events(t *testing.T, ns, name string) []event {
 // uids of the pods or services of a job, by name.
 func (r *rig) pods(t *testing.T, ns, job string) map[string]string {
 	t.Helper()
-	list, err := r.typed.CoreV1().Pods(ns).List(context.Background(), metav1.ListOptions{LabelSelector: schema.LabelJob + "=" + job})
+	list, err := r.typed.CoreV1().Pods(ns).List(context.Background(), metav1.ListOptions{LabelSelector: training.LabelJob + "=" + job})
 	if err != nil {
 		t.Fatalf("list pods: %v", err)
 	}
@@ -330,7 +282,26 @@ type audited struct {
 // requests of the operator, as the API server saw them.
 func (r *rig) requests(t *testing.T) []audited {
 	t.Helper()
-	return r.requestsOf(t, operatorUser)
+	return r.requestsOf(t, operator.User)
+}
+
+// nothingIsForbidden: the permissions that are shipped are enough for all that the operator has asked for.
+func nothingIsForbidden(t *testing.T, r *rig) {
+	for _, q := range r.requests(t) {
+		if q.ResponseStatus.Code == 403 {
+			t.Errorf("forbidden: %s %s", q.Verb, q.RequestURI)
+		}
+	}
+}
+
+// sideBySide runs scenarios that share a rig and do not disturb each other.
+func sideBySide[R any](t *testing.T, r R, scenarios map[string]func(*testing.T, R)) {
+	for name, scenario := range scenarios {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			scenario(t, r)
+		})
+	}
 }
 
 // requestsOf some users.

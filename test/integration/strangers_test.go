@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stoic/schema"
+	"stoic/training"
 )
 
 // object prints what changes if somebody touches an object.
@@ -28,7 +28,7 @@ func foreignService(t *testing.T, r *rig) {
 	r.kubectl(t, nil, "-n", ns, "expose", "pod", "job-worker-0", "--name=exposed", "--port=80")
 	exposed := r.object(t, ns, "service", "exposed")
 	r.kubectl(t, nil, "-n", ns, "annotate", "pod", "job-worker-0", "simulation.stoic/exit-code=0")
-	r.awaitState(t, ns, "job", schema.Succeeded)
+	r.awaitState(t, ns, "job", training.Succeeded)
 	await(t, "only the others' services", func() (bool, string) {
 		out := sorted(r.kubectl(t, nil, "-n", ns, "get", "services,pods", "-o", "jsonpath={.items[*].metadata.name}"))
 		return out == "exposed job-worker-1", out
@@ -52,7 +52,7 @@ func otherOwner(t *testing.T, r *rig) {
 	r.awaitActive(t, ns, "job", 1)
 	r.toldOnce(t, ns, "job", "NameConflict", "job-worker-0 exists and belongs to somebody else")
 	r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":true}}}`)
-	r.awaitState(t, ns, "job", schema.Suspended)
+	r.awaitState(t, ns, "job", training.Suspended)
 	await(t, "our pod to go", func() (bool, string) {
 		pods := r.pods(t, ns, "job")
 		return len(pods) == 1, fmt.Sprint(pods)
@@ -81,7 +81,7 @@ func labelsEdited(t *testing.T, r *rig) {
 		}
 		// A write of the job's author is answered by a pass, which sees the labels.
 		r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--subresource=status", "--type=merge", "-p", `{"status":{"conditions":[]}}`)
-		r.awaitState(t, ns, "job", schema.Running)
+		r.awaitState(t, ns, "job", training.Running)
 		if diff := cmp.Diff(before, all()); diff != "" {
 			t.Fatalf("after %s (-before +after):\n%s", label, diff)
 		}

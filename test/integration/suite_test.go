@@ -26,7 +26,7 @@ func suite(t *testing.T, shape string, keepsGeneration bool) {
 	})
 	r.keepsGeneration, r.structural = keepsGeneration, shape != ""
 	t.Run("scenarios", func(t *testing.T) {
-		for name, scenario := range map[string]func(*testing.T, *rig){
+		sideBySide(t, r, map[string]func(*testing.T, *rig){
 			"happy path":                    happyPath,
 			"failing job":                   failingJob,
 			"malformed objects stored":      malformedStored,
@@ -42,12 +42,7 @@ func suite(t *testing.T, shape string, keepsGeneration bool) {
 			"foreign pod under our name":    foreignPod,
 			"suspended and resumed":         suspendedAndResumed,
 			"unknown fields reach the pod":  unknownFields,
-		} {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				scenario(t, r)
-			})
-		}
+		})
 	})
 	t.Run("conduct", func(t *testing.T) { conduct(t, r) })
 }

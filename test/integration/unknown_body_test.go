@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"stoic/schema"
+	"stoic/training"
 )
 
 // recorder stands between the operator and the API server and keeps the body of every POST, as it was sent.
@@ -97,7 +97,7 @@ func TestUnknownFieldsArePosted(t *testing.T) {
 	recorder, kubeconfig := r.record(t)
 	r.operator(t, ns, "--kubeconfig", kubeconfig)
 	r.kubectl(t, []byte(futureJob), "-n", ns, "create", "--validate=false", "-f", "-")
-	r.awaitState(t, ns, "job", schema.Succeeded)
+	r.awaitState(t, ns, "job", training.Succeeded)
 
 	bodies := recorder.posted("/api/v1/namespaces/" + ns + "/pods")
 	if len(bodies) != 2 {

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"stoic/cli/cluster"
-	"stoic/schema"
+	"stoic/training/kinds"
 )
 
 // TestValidateLive: what `stoic validate --live` says of stored objects is what the operator tells their authors, word
@@ -27,11 +27,15 @@ func TestValidateLive(t *testing.T) {
 	bare := bareRig(t, cluster.Options{Users: map[string]string{"stranger": "stranger"}})
 	t.Run("without the CRD", func(t *testing.T) {
 		out, talk, code := bare.validateLive(t, bare.cluster.Kubeconfig(), "-A")
-		if code != 0 || out != "0 objects checked, 0 rejected\n" || talk != "skipped pytorchjobs: the cluster does not serve them\nskipped tfjobs: the cluster does not serve them\n" {
+		want := ""
+		for _, kind := range kinds.All() {
+			want += "skipped " + kind.Plural + ": the cluster does not serve them\n"
+		}
+		if code != 0 || out != "0 objects checked, 0 rejected\n" || talk != want {
 			t.Errorf("code %d, stdout %q, stderr %q", code, out, talk)
 		}
 	})
-	for _, kind := range schema.Kinds() {
+	for _, kind := range kinds.All() {
 		bare.kubectl(t, nil, "create", "-f", root+"/test/fixtures/"+kind.Plural+"-open.yaml")
 		bare.awaitEstablished(t, kind)
 	}
@@ -44,8 +48,13 @@ func TestValidateLive(t *testing.T) {
 	t.Run("pages", func(t *testing.T) { allPages(t, bare) })
 	t.Run("a user without rights", func(t *testing.T) {
 		out, talk, code := bare.validateLive(t, bare.cluster.UserKubeconfig("stranger"), "-A")
-		if code != 2 || out != "" || !strings.HasPrefix(talk, "error: read the pytorchjobs: pytorchjobs.kubeflow.org is forbidden: ") || !strings.Contains(talk, "\nread the tfjobs: tfjobs.kubeflow.org is forbidden: ") {
+		if code != 2 || out != "" || !strings.HasPrefix(talk, "error: read the ") {
 			t.Errorf("code %d, stdout %q, stderr %q", code, out, talk)
+		}
+		for _, kind := range kinds.All() {
+			if want := "read the " + kind.Plural + ": " + kind.Plural + ".kubeflow.org is forbidden: "; !strings.Contains(talk, want) {
+				t.Errorf("%q does not say %q", talk, want)
+			}
 		}
 	})
 }
@@ -53,7 +62,7 @@ func TestValidateLive(t *testing.T) {
 // validateLive runs the command as a user would.
 func (r *rig) validateLive(t *testing.T, kubeconfig string, args ...string) (out, talk string, code int) {
 	t.Helper()
-	cmd := exec.Command(stoic, append([]string{"validate", "--live", "--kubeconfig", kubeconfig}, args...)...)
+	cmd := exec.Command(build(t, ".", raceDetector()...), append([]string{"validate", "--live", "--kubeconfig", kubeconfig}, args...)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	var ended *exec.ExitError
@@ -73,7 +82,7 @@ func (r *rig) storeMany(t *testing.T, ns string, count int) {
 		if i%100 == 0 {
 			worker["replicas"] = int64(-1)
 		}
-		job := &unstructured.Unstructured{Object: map[string]any{"apiVersion": schema.TFJob().APIVersion(), "kind": schema.TFJob().Name,
+		job := &unstructured.Unstructured{Object: map[string]any{"apiVersion": kinds.TFJob().APIVersion(), "kind": kinds.TFJob().Name,
 			"metadata": map[string]any{"name": fmt.Sprintf("j%d", i)}, "spec": map[string]any{"tfReplicaSpecs": map[string]any{"Worker": worker}}}}
 		group.Go(func() error {
 			_, err := r.jobs(ns).Create(ctx, job, metav1.CreateOptions{})
@@ -104,7 +113,7 @@ func sameWords(t *testing.T, r *rig) {
 	}
 	said := map[string][]event{}
 	for _, f := range report.Results {
-		if f.Object.Kind != schema.TFJob().Name || f.Object.Namespace != "wrong" || f.File != nil {
+		if f.Object.Kind != kinds.TFJob().Name || f.Object.Namespace != "wrong" || f.File != nil {
 			t.Errorf("%+v", f)
 		}
 		if f.Severity == "error" {

@@ -3,17 +3,21 @@ package integration
 import (
 	"testing"
 
-	"stoic/schema"
+	"stoic/training"
+	"stoic/training/kinds"
 )
 
 // wideJob: what a job of many replicas costs in writes beside its pods and services, and that none of these is asked
 // for twice. Every change of a count would be a write, were it not for calm (package plan).
 func wideJob(t *testing.T, r *rig) {
+	// How many statuses there are depends on how slow the machine is: one each for Created, Running and the end, and one every
+	// five seconds while the pods come and go (calmFor of package plan); twelve are a job of 45 seconds. Events are told once
+	// for all children of a reconcile: Created, pods, services, Running, Succeeded, and what is created in later ones.
 	const replicas, mostStatuses, mostEvents = 100, 12, 10
 	ns := r.namespace(t, "wide")
 	r.operator(t, ns)
 	r.apply(t, ns, manifest("job", worker("", "replicas: 100")))
-	head := r.awaitState(t, ns, "job", schema.Succeeded)
+	head := r.awaitState(t, ns, "job", training.Succeeded)
 	if head.Status.CompletionTime == nil {
 		t.Error("no completion time")
 	}
@@ -22,7 +26,7 @@ func wideJob(t *testing.T, r *rig) {
 			t.Errorf("%d requests to create %s, want %d", n, resource, replicas)
 		}
 	}
-	statuses, events := r.written(t, ns, "patch", schema.TFJob().Plural), len(r.events(t, ns, "job"))
+	statuses, events := r.written(t, ns, "patch", kinds.TFJob().Plural), len(r.events(t, ns, "job"))
 	t.Logf("%d replicas: %d status writes, %d events", replicas, statuses, events)
 	if statuses > mostStatuses || events > mostEvents {
 		t.Errorf("%d status writes and %d events, want at most %d and %d", statuses, events, mostStatuses, mostEvents)

@@ -33,7 +33,8 @@ func rows(text string) (found [][]string) {
 }
 
 var (
-	folders = map[string]string{"plan": "controller/plan", "controller": "controller", "convert": "convert", "schema": "schema",
+	folders = map[string]string{"plan": "training/plan", "controller": "controller", "apply": "controller/apply", "cache": "controller/cache", "consistency": "controller/consistency",
+		"events": "controller/events", "queue": "controller/queue", "operator": "training/operator", "convert": "training/convert", "schema": "schema", "training": "training", "kinds": "training/kinds",
 		"integration": "test/integration", "cli": "cli", "deploy": "deploy", "crd": "schema/crd"}
 	testName  = regexp.MustCompile(`^([a-z]+)\.(Test\w+)(?:/(.+))?$`)
 	storyName = regexp.MustCompile(`^(plan|convert)/([\w-]+)/(.+)$`)
@@ -46,34 +47,17 @@ func shown(name string) error {
 		if err != nil {
 			return err
 		}
-		for _, f := range archive.Files {
-			if f.Name == m[3]+".yaml" {
-				return nil
-			}
-		}
-		return fmt.Errorf("there is no %s.yaml in that archive", m[3])
+		return story(archive, m[3])
 	}
 	m := testName.FindStringSubmatch(name)
 	if m == nil || folders[m[1]] == "" {
 		return fmt.Errorf("neither a story nor a test")
 	}
-	files, err := filepath.Glob(filepath.Join("..", "..", folders[m[1]], "*_test.go"))
+	tests, err := parseSuite(folders[m[1]])
 	if err != nil {
 		return err
 	}
-	test, part := false, m[3] == ""
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		test = test || strings.Contains(string(text), "\nfunc "+m[2]+"(t *testing.T)")
-		part = part || strings.Contains(string(text), `"`+m[3]+`"`)
-	}
-	if !test || !part {
-		return fmt.Errorf("the test is there: %v, its part: %v", test, part)
-	}
-	return nil
+	return tests.shows(m[2], m[3])
 }
 
 // TestContractIsShown: each row of the contract names tests that there are, or says why there is none, and each known

@@ -15,8 +15,9 @@ import (
 	apiyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
-	"stoic/convert"
-	"stoic/schema"
+	"stoic/training"
+	"stoic/training/convert"
+	"stoic/training/kinds"
 )
 
 // block is one fenced piece of YAML in a text.
@@ -80,8 +81,8 @@ func (b block) jobs() (found []*unstructured.Unstructured, err error) {
 	}
 }
 
-func kindOf(name string) *schema.Kind {
-	for _, k := range schema.Kinds() {
+func kindOf(name string) *training.Kind {
+	for _, k := range kinds.All() {
 		if name == k.Name {
 			return k
 		}

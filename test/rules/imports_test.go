@@ -16,50 +16,80 @@ import (
 )
 
 // allowed lists what each package may import of this module and of the Kubernetes modules, tests left out. Data goes
-// one way: main -> cli -> controller -> plan, convert -> schema. Everything is forbidden that is not listed.
+// one way: main -> cli -> training -> controller -> convert -> schema. Everything is forbidden that is not listed.
 //
 //	"k8s.io/api/..." allows every package below; the standard library and other modules are not restricted here,
 //	except for those in pure.
 func allowed() map[string][]string {
 	untyped := []string{"k8s.io/apimachinery/..."}
 	return map[string][]string{
-		"stoic":                       {"stoic/cli"},
-		"stoic/cli":                   {"stoic/cli/cluster", "stoic/controller", "stoic/convert", "stoic/deploy", "stoic/examples", "stoic/schema", "k8s.io/apimachinery/...", "k8s.io/client-go/...", "k8s.io/klog/v2"},
-		"stoic/cli/cluster":           {},
-		"stoic/cli/cluster/prepare":   {"stoic/cli/cluster"},
-		"stoic/controller":            {"stoic/controller/lean", "stoic/controller/plan", "stoic/convert", "stoic/schema", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/..."},
-		"stoic/controller/lean":       {"stoic/schema", "k8s.io/api/core/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/dynamic", "k8s.io/client-go/rest"},
-		"stoic/controller/plan":       {"stoic/schema", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/types"},
-		"stoic/convert":               append([]string{"stoic/schema", "k8s.io/api/..."}, untyped...),
-		"stoic/schema":                {"k8s.io/api/autoscaling/v2", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/types"},
-		"stoic/schema/crd":            {"stoic/schema", "k8s.io/apiextensions-apiserver/..."},
-		"stoic/deploy":                {},
-		"stoic/examples":              {},
-		"stoic/docs/reference/tables": append([]string{"stoic/cli", "stoic/controller", "stoic/convert", "stoic/examples", "stoic/schema"}, untyped...),
-		"stoic/test/bench": {"stoic/cli/cluster", "stoic/test/bench/ground", "stoic/test/bench/limit", "stoic/test/bench/measure", "stoic/test/bench/report",
-			"stoic/test/bench/workload", "k8s.io/client-go/tools/clientcmd"},
-		"stoic/test/bench/ground":  {"stoic/cli/cluster", "stoic/test/bench/measure", "stoic/test/bench/wire", "k8s.io/client-go/..."},
-		"stoic/test/bench/limit":   append([]string{"stoic/schema", "stoic/test/bench/wire", "k8s.io/api/core/v1", "k8s.io/client-go/rest"}, untyped...),
+		"stoic":                     {"stoic/cli"},
+		"stoic/cli":                 {"stoic/cli/cluster", "stoic/controller", "stoic/controller/election", "stoic/controller/program", "stoic/convert", "stoic/deploy", "stoic/examples", "stoic/schema", "stoic/training", "stoic/training/convert", "stoic/training/kinds", "stoic/training/operator", "stoic/training/plan", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/...", "k8s.io/klog/v2"},
+		"stoic/cli/cluster":         {},
+		"stoic/cli/cluster/prepare": {"stoic/cli/cluster"},
+		"stoic/controller": {"stoic/controller/apply", "stoic/controller/cache", "stoic/controller/consistency", "stoic/controller/election", "stoic/controller/events",
+			"stoic/controller/lean", "stoic/controller/queue", "stoic/controller/serve", "stoic/controller/watch", "stoic/convert", "stoic/schema",
+			"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/..."},
+		"stoic/controller/apply": append([]string{"stoic/controller/cache", "stoic/controller/consistency", "stoic/controller/events", "stoic/controller/lean",
+			"stoic/controller/watch", "stoic/schema", "k8s.io/api/core/v1", "k8s.io/client-go/rest"}, untyped...),
+		"stoic/controller/cache": append([]string{"stoic/controller/consistency", "stoic/controller/lean", "stoic/controller/serve", "stoic/controller/watch",
+			"stoic/convert", "stoic/schema", "k8s.io/client-go/..."}, untyped...),
+		"stoic/controller/consistency": {"k8s.io/apimachinery/pkg/types", "k8s.io/apimachinery/pkg/util/resourceversion"},
+		"stoic/controller/election":    append([]string{"k8s.io/client-go/..."}, untyped...),
+		"stoic/controller/events": append([]string{"stoic/controller/lean", "stoic/controller/queue", "stoic/controller/serve", "stoic/schema",
+			"k8s.io/api/core/v1", "k8s.io/client-go/..."}, untyped...),
+		"stoic/controller/program": {"stoic/controller", "stoic/controller/election", "stoic/controller/serve", "k8s.io/apimachinery/pkg/util/validation",
+			"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "k8s.io/klog/v2"},
+		"stoic/examples/operators/foobar":     {"stoic/controller", "stoic/convert", "stoic/schema", "k8s.io/apimachinery/..."},
+		"stoic/examples/operators/foobar/cmd": {"stoic/controller/program", "stoic/examples/operators/foobar"},
+		"stoic/controller/queue":              {"k8s.io/client-go/util/workqueue"},
+		"stoic/controller/serve":              {"k8s.io/client-go/rest", "k8s.io/client-go/util/workqueue"},
+		"stoic/controller/watch":              append([]string{"stoic/controller/lean", "stoic/convert", "stoic/schema"}, untyped...),
+		"stoic/training/operator": append([]string{"stoic/controller/lean", "stoic/controller/watch", "stoic/convert", "stoic/schema", "stoic/training",
+			"stoic/training/convert", "stoic/training/plan"}, untyped...),
+		"stoic/controller/lean": {"stoic/schema", "k8s.io/api/core/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/dynamic", "k8s.io/client-go/rest"},
+		"stoic/training/plan":   {"stoic/schema", "stoic/training", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/types"},
+		"stoic/convert": append([]string{"stoic/schema", "k8s.io/api/...", "k8s.io/apiextensions-apiserver/pkg/apis/...",
+			"k8s.io/apiextensions-apiserver/pkg/apiserver/schema", "k8s.io/kube-openapi/pkg/validation/strfmt"}, untyped...),
+		"stoic/schema":                 {"k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/types"},
+		"stoic/training":               {"stoic/schema", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/types"},
+		"stoic/training/convert":       {"stoic/convert", "stoic/schema", "stoic/training", "k8s.io/api/autoscaling/v2", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured", "k8s.io/apimachinery/pkg/types"},
+		"stoic/training/kinds":         {"stoic/schema", "stoic/training", "stoic/training/kinds/v2beta1", "k8s.io/api/autoscaling/v2", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/apis/meta/v1"},
+		"stoic/training/kinds/v2beta1": {"stoic/schema", "stoic/training", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/apis/meta/v1"},
+		"stoic/schema/crd":             {"stoic/schema", "k8s.io/apiextensions-apiserver/..."},
+		"stoic/deploy":                 {},
+		"stoic/examples":               {},
+		"stoic/docs/reference/tables":  append([]string{"stoic/cli", "stoic/controller", "stoic/controller/serve", "stoic/training/operator", "stoic/examples", "stoic/schema", "stoic/training", "stoic/training/convert", "stoic/training/kinds"}, untyped...),
+		"stoic/test/bench": {"stoic/test/bench/limit", "stoic/test/bench/measure", "stoic/test/bench/report",
+			"stoic/test/bench/workload", "stoic/test/command", "k8s.io/client-go/tools/clientcmd"},
+		"stoic/test/bench/ground":  {"stoic/cli/cluster", "stoic/test/bench/wire", "stoic/test/operator", "stoic/training/kinds", "k8s.io/client-go/..."},
+		"stoic/test/bench/limit":   append([]string{"stoic/schema", "stoic/training", "stoic/training/kinds", "stoic/test/bench/wire", "k8s.io/api/core/v1", "k8s.io/client-go/rest"}, untyped...),
 		"stoic/test/bench/measure": {},
 		"stoic/test/bench/plot":    {},
 		"stoic/test/bench/report":  {"stoic/test/bench/measure", "stoic/test/bench/plot"},
-		"stoic/test/bench/wire":    {"stoic/schema", "k8s.io/client-go/rest"},
-		"stoic/test/bench/workload": {"stoic/schema", "stoic/test/bench/ground", "stoic/test/bench/measure", "stoic/test/bench/report",
-			"stoic/test/bench/wire"},
-		"stoic/test/faults":         {"stoic/test/faults/oracle", "stoic/test/faults/plans", "stoic/test/faults/scenario"},
-		"stoic/test/faults/cell":    {"stoic/test/faults/proxy", "k8s.io/client-go/rest"},
+		"stoic/test/bench/wire":    {"stoic/schema", "stoic/training", "stoic/training/kinds", "k8s.io/client-go/rest"},
+		"stoic/test/bench/workload": {"stoic/schema", "stoic/training", "stoic/training/kinds", "stoic/test/bench/ground", "stoic/test/bench/measure", "stoic/test/bench/report",
+			"stoic/test/bench/wire", "stoic/test/operator"},
+		"stoic/test/command":        {"stoic/cli/cluster", "stoic/test/operator"},
+		"stoic/test/faults":         {"stoic/test/command", "stoic/test/faults/oracle", "stoic/test/faults/plans", "stoic/test/faults/scenario"},
+		"stoic/test/faults/cell":    {"stoic/test/faults/proxy", "stoic/test/operator", "k8s.io/client-go/rest"},
 		"stoic/test/faults/history": append([]string{"k8s.io/client-go/..."}, untyped...),
 		"stoic/test/faults/oracle":  append([]string{"stoic/test/faults/history", "stoic/test/faults/proxy"}, untyped...),
 		"stoic/test/faults/plans": append([]string{"stoic/cli/cluster", "stoic/test/faults/cell", "stoic/test/faults/history", "stoic/test/faults/oracle",
-			"stoic/test/faults/proxy", "stoic/test/faults/scenario", "k8s.io/api/core/v1", "k8s.io/client-go/..."}, untyped...),
-		"stoic/test/faults/proxy":      append([]string{"k8s.io/client-go/..."}, untyped...),
-		"stoic/test/faults/scenario":   append([]string{"stoic/test/faults/history", "k8s.io/client-go/..."}, untyped...),
-		"stoic/test/faults/seeded":     {},
-		"stoic/test/faults/simulation": {"stoic/controller", "stoic/schema", "stoic/test/faults/world", "k8s.io/client-go/rest"},
-		"stoic/test/faults/world":      append([]string{"k8s.io/api/core/v1"}, untyped...),
-		"stoic/test/integration":       {},
-		"stoic/test/rules":             {},
-		"stoic/test/faults/upheaval":   append([]string{"stoic/cli/cluster", "stoic/deploy", "stoic/schema", "k8s.io/api/...", "k8s.io/client-go/..."}, untyped...),
+			"stoic/test/faults/proxy", "stoic/test/faults/scenario", "stoic/test/operator", "k8s.io/api/core/v1", "k8s.io/client-go/..."}, untyped...),
+		"stoic/test/faults/proxy":        append([]string{"k8s.io/client-go/..."}, untyped...),
+		"stoic/test/faults/scenario":     append([]string{"stoic/schema", "stoic/test/faults/history", "stoic/test/faults/oracle", "stoic/training", "stoic/training/kinds", "k8s.io/client-go/..."}, untyped...),
+		"stoic/test/faults/seeded":       {},
+		"stoic/test/faults/simulation":   {"stoic/controller", "stoic/training/operator", "stoic/schema", "stoic/training", "stoic/training/kinds", "stoic/test/faults/world", "k8s.io/client-go/rest"},
+		"stoic/test/faults/world":        append([]string{"k8s.io/api/core/v1"}, untyped...),
+		"stoic/test/faults/world/server": append([]string{"stoic/test/faults/world"}, untyped...),
+		"stoic/test/golden":              {},
+		"stoic/test/source":              {},
+		"stoic/test/untyped":             append([]string{"stoic/schema"}, untyped...),
+		"stoic/test/integration":         {},
+		"stoic/test/operator":            {"stoic/cli/cluster", "stoic/test/bench/measure", "k8s.io/client-go/..."},
+		"stoic/test/rules":               {},
+		"stoic/test/faults/upheaval":     append([]string{"stoic/cli/cluster", "stoic/schema", "stoic/test/operator", "stoic/training", "stoic/training/kinds", "k8s.io/api/...", "k8s.io/client-go/..."}, untyped...),
 	}
 }
 
@@ -68,9 +98,10 @@ func pure() map[string][]string {
 	world := []string{"context", "net", "net/http", "os", "os/exec", "io/fs", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog",
 		"go.uber.org/zap", "sync/atomic", "runtime", "syscall"}
 	return map[string][]string{
-		"stoic/schema":          append([]string{"sync"}, world...),
-		"stoic/controller/plan": append([]string{"sync"}, world...),
-		"stoic/convert":         world, // it may keep what it has learnt of a type, behind a lock
+		"stoic/schema":           append([]string{"sync"}, world...),
+		"stoic/training/plan":    append([]string{"sync"}, world...),
+		"stoic/convert":          world, // it may keep what it has learnt of a type, behind a lock
+		"stoic/training/convert": world, // likewise, of a kind
 	}
 }
 
@@ -169,5 +200,28 @@ func TestEveryFolderSaysItsQuestion(t *testing.T) {
 		if !lines.Scan() || !strings.HasPrefix(lines.Text(), "// Package "+path.Base(p.ImportPath)+" answers one question: ") || !strings.Contains(lines.Text(), "?") {
 			t.Errorf("%s/doc.go begins with %q; it must say: Package X answers one question: ...?", p.ImportPath, lines.Text())
 		}
+	}
+}
+
+// TestEngineKnowsNoTraining: an operator author who imports the engine gets nothing of training jobs.
+func TestEngineKnowsNoTraining(t *testing.T) {
+	cmd := exec.Command("go", "list", "-deps", "./controller/...", "./convert/...", "./schema")
+	cmd.Dir = filepath.Join("..", "..")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := 0
+	for name := range strings.Lines(string(out)) {
+		name = strings.TrimSpace(name)
+		if strings.HasPrefix(name, "stoic/") {
+			ours++
+		}
+		if strings.HasPrefix(name, "stoic/training") {
+			t.Errorf("the engine depends on %s", name)
+		}
+	}
+	if ours < 10 {
+		t.Errorf("go list found %d packages of the engine", ours)
 	}
 }

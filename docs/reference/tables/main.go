@@ -24,7 +24,7 @@ type page struct {
 
 func pages() []page {
 	return []page{
-		{"codes.md", codes}, {"events.md", events}, {"flags.md", flags}, {"kinds.md", kinds}, {"metrics.md", metrics},
+		{"codes.md", codes}, {"events.md", events}, {"flags.md", flags}, {"kinds.md", kindsPage}, {"metrics.md", metrics},
 		{"validation.md", validation},
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"stoic/cli"
 	"stoic/controller"
+	"stoic/controller/serve"
+	"stoic/training/operator"
 )
 
 // metrics lists every family that a real registry gathers once each has a sample.
@@ -66,7 +68,8 @@ func gather() ([]family, error) {
 func registered() (*prometheus.Registry, error) {
 	registry := prometheus.NewRegistry()
 	all := &remembering{Registerer: registry}
-	controller.RegisterMetrics(all)
+	serve.NewMetrics(all, controller.MetricsPrefix(operator.Name))
+	operator.NewMetrics(all)
 	all.MustRegister(cli.BuildInfo())
 	for _, c := range all.collectors {
 		if err := sample(c); err != nil {

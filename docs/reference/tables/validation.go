@@ -2,63 +2,90 @@ package main
 
 import (
 	"fmt"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
 	"stoic/schema"
+	"stoic/training"
+	"stoic/training/kinds"
 )
 
 var anyIndex = regexp.MustCompile(`\[\d+\]`)
 
 // validation tells what a wrong value gets, for each field that a job may have. It asks the converter.
 func validation() (string, error) {
-	s, err := surveyOf(schema.TFJob(), reflect.TypeFor[schema.TFJobObject]())
+	all, err := surveys()
 	if err != nil {
 		return "", err
 	}
-	other, err := surveyOf(schema.PyTorchJob(), reflect.TypeFor[schema.PyTorchJobObject]())
-	if err != nil {
-		return "", err
-	}
-	return s.page(other), nil
+	return all[0].page(all[1:]), nil
 }
 
-// page tells all of one kind, and of the other what the first has not.
-func (s *survey) page(other *survey) string {
+// surveys are those of all kinds. That of TFJob, in whose words the page tells what all have, is the first.
+func surveys() ([]*survey, error) {
+	first := kinds.TFJob()
+	order := append([]*training.Kind{first}, slices.DeleteFunc(kinds.All(), func(k *training.Kind) bool { return k == first })...)
+	all := make([]*survey, len(order))
+	for i, kind := range order {
+		var err error
+		if all[i], err = surveyOf(kind); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// page tells all of one kind, and of the others what those before have not.
+func (s *survey) page(others []*survey) string {
 	usual := s.usual()
 	codes := map[schema.Code]bool{}
-	for _, t := range append(s.all(), other.all()...) {
-		codes[t.Code] = true
+	for _, one := range append([]*survey{s}, others...) {
+		for _, t := range one.all() {
+			codes[t.Code] = true
+		}
 	}
-	mistakes := together(s.kind, append(mistakes(), mistakesOfTFJob()...), codes)
-	others := together(other.kind, mistakesOfPyTorchJob(), codes)
+	heading := func(kind *training.Kind) []string { return []string{"mistake, as " + code(kind.Name), "gets"} }
+	mistakes := table(heading(s.kind), together(s.kind, append(mistakes(), mistakesOfTFJob()...), codes))
+	own, of := slices.Clone(s.sections), contents(s.sections)
+	for i, other := range others {
+		mistakes += "\n" + table(heading(other.kind), together(other.kind, mistakesOf(other.kind), codes))
+		alone := other.without(append([]*survey{s}, others[:i]...))
+		own = append(own, alone...)
+		of += "\n\nOf " + code(other.kind.Name) + " alone: " + contents(alone)
+	}
 	var b strings.Builder
-	b.WriteString(introduction)
+	b.WriteString(introduction())
 	b.WriteString("## What each type gets\n\n" + table([]string{"type", "a wrong value gets"}, usual.rows()))
-	b.WriteString("\n## More than one field\n\nWhat the author reads, each of these being the only mistake in a job.\n\n" +
-		table([]string{"mistake in a `" + s.kind.Name + "`", "gets"}, mistakes) + "\n" +
-		table([]string{"mistake in a `" + other.kind.Name + "`", "gets"}, others))
+	b.WriteString("\n## More than one field\n\nWhat the author reads, each of these being the only mistake in a job.\n\n" + mistakes)
 	b.WriteString("\n## Codes that are not on this page\n\n" + table([]string{"code", "why"}, unseen(codes)))
-	own := other.without(s)
-	b.WriteString("\n## Types\n\n" + contents(s.sections) + "\n\nOf a `" + other.kind.Name + "` alone: " + contents(own) + "\n")
-	for _, section := range append(slices.Clone(s.sections), own...) {
+	b.WriteString("\n## Types\n\n" + of + "\n")
+	for _, section := range own {
 		b.WriteString("\n" + section.text(usual))
 	}
 	return b.String()
 }
 
-// without are the sections about types that the other survey has not met.
-func (s *survey) without(other *survey) []*section {
+// without are the sections about types that the other surveys have not met.
+func (s *survey) without(others []*survey) []*section {
 	return slices.DeleteFunc(slices.Clone(s.sections), func(section *section) bool {
-		return other.count[section.plainName()] > 0
+		return slices.ContainsFunc(others, func(other *survey) bool { return other.count[section.plainName()] > 0 })
 	})
 }
 
-const introduction = `# What a wrong value gets
+// kindNames lists all kinds in the singular.
+func kindNames() string {
+	var names []string
+	for _, kind := range kinds.All() {
+		names = append(names, code(kind.Name))
+	}
+	return strings.Join(names, ", ")
+}
 
-For each field of a ` + "`TFJob`" + `, of a ` + "`PyTorchJob`" + ` and of the pod templates in them. This page is not written by anyone: each line is what
+func introduction() string {
+	return `# What a wrong value gets
+
+For each field of ` + kindNames() + ` and of the pod templates in them. This page is not written by anyone: each line is what
 the operator answers when the value is put into a right job. ` + "`stoic validate`" + ` answers the same.
 
 * A **problem** has a [code](codes.md) and rejects the job: no pods are made, and its author is told in conditions and
@@ -66,16 +93,21 @@ the operator answers when the value is put into a right job. ` + "`stoic validat
 * **Where nothing is said of a value, the operator does not mind it.** The rules of Kubernetes about pods are many and
   differ between its versions, so that only the common mistakes are found beforehand. For what is left, a
   ` + "`successThreshold`" + ` of 2 in a liveness probe for instance, the API server refuses the pod when it is created, and its answer
-  reaches the author in the event ` + "`" + schema.ReasonCreatePodFailed + "`" + `.
+  reaches the author in the event ` + "`" + training.ReasonCreatePodFailed + "`" + `.
 * A field may be left out, or be ` + "`null`" + `, which is the same, unless its line says otherwise.
 * With the CRD installed, the API server itself refuses some of these values, in its own words, when the job is applied.
+* No message repeats what may be a credential: what stands below ` + "`env`, `envFrom`, `annotations` and `httpHeaders`" + `, the
+  ` + "`volumeAttributes` of `csi` and the `options` of `flexVolume`" + `, and an argument that names a credential, or whose flag does.
+  It says "(not shown)" there.
 * "item" is one of a list, "entry" one of a map; "at" names the place of a problem that is told elsewhere. After a
   colon stand some of the values that were tried. ` + "`*`" + ` is any replica type, whose ` + "`template`" + ` also begins paths.
-* What both kinds have, ` + "`runPolicy`" + `, replica types and their templates, is told of a ` + "`TFJob`" + ` and holds for a
-  ` + "`PyTorchJob`" + ` with [its names](kinds.md) in it; its ` + "`Master`" + ` has one replica.
+* What all kinds have, ` + "`runPolicy`" + `, replica types and their templates, is told of a ` + "`TFJob`" + ` and holds for the
+  others with [their names](kinds.md) in it. The ` + "`Master`" + ` of a ` + "`PyTorchJob`" + ` and of an ` + "`XGBoostJob`" + `, and the ` + "`Launcher`" + ` of an ` + "`MPIJob`" + `,
+  has one replica; the first containers of an ` + "`MPIJob`" + ` may have any names.
 * Of a type with two columns only, nothing but [what each type gets](#what-each-type-gets) is checked.
 
 `
+}
 
 // elsewhere says of the codes that the converter never gives why it does not.
 func elsewhere() map[schema.Code]string {

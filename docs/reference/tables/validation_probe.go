@@ -9,14 +9,15 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"stoic/convert"
 	"stoic/schema"
+	"stoic/training"
+	"stoic/training/convert"
 )
 
 // survey puts wrong values into a right job, one at a time, and writes down what the converter says. The job is put
 // right again after each.
 type survey struct {
-	kind     *schema.Kind
+	kind     *training.Kind
 	whole    map[string]any // a right job, but while something is being tried
 	sections []*section     // in the order in which their types are met first
 	known    map[string]*section
@@ -48,24 +49,33 @@ type told struct {
 }
 
 // right is a job in which nothing is wrong, with something to refer to.
-func right(kind *schema.Kind) map[string]any {
-	return map[string]any{
-		"apiVersion": kind.APIVersion(), "kind": kind.Name, "metadata": map[string]any{"name": "x", "namespace": "default"},
-		"spec": map[string]any{kind.RolesField: map[string]any{"Worker": map[string]any{"template": map[string]any{"spec": map[string]any{
+func right(kind *training.Kind) map[string]any {
+	role := func() map[string]any {
+		return map[string]any{"template": map[string]any{"spec": map[string]any{
 			"containers": []any{map[string]any{"name": kind.Container, "image": "x"}},
 			"volumes":    []any{map[string]any{"name": "x"}},
-		}}}}},
+		}}}
+	}
+	roles := map[string]any{"Worker": role()}
+	for _, other := range kind.ReplicaTypes {
+		if other.Required {
+			roles[other.Name] = role()
+		}
+	}
+	return map[string]any{
+		"apiVersion": kind.APIVersion(), "kind": kind.Name, "metadata": map[string]any{"name": "x", "namespace": "default"},
+		"spec": map[string]any{kind.ReplicaSpecsField: roles},
 	}
 }
 
-func newSurvey(kind *schema.Kind) *survey {
+func newSurvey(kind *training.Kind) *survey {
 	return &survey{kind: kind, whole: right(kind), known: map[string]*section{}, count: map[string]int{}}
 }
 
-// surveyOf surveys all fields of a kind, whose wire form is wire.
-func surveyOf(kind *schema.Kind, wire reflect.Type) (*survey, error) {
+// surveyOf surveys all fields of a kind.
+func surveyOf(kind *training.Kind) (*survey, error) {
 	s := newSurvey(kind)
-	_, err := s.visit(wire, "", s.whole, nil)
+	_, err := s.visit(kind.Wire, "", s.whole, nil)
 	return s, err
 }
 
@@ -232,7 +242,7 @@ func named(t reflect.Type, item map[string]any) map[string]any {
 func (s *survey) reach(f field, path string, object map[string]any) string {
 	template := func() string {
 		if job := s.convert().Job; job != nil {
-			return string(job.Roles[0].Template)
+			return string(job.ReplicaTypes[0].Template)
 		}
 		return ""
 	}

@@ -13,41 +13,42 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"stoic/schema"
+	"stoic/training"
 )
 
 func TestValidation(t *testing.T) {
-	made := func() *survey {
-		s, err := surveyOf(schema.TFJob(), reflect.TypeFor[schema.TFJobObject]())
+	made := func() []*survey {
+		all, err := surveys()
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s
+		return all
 	}
-	s := made()
-	other, err := surveyOf(schema.PyTorchJob(), reflect.TypeFor[schema.PyTorchJobObject]())
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, both := s.page(other), []*survey{s, other}
+	all := made()
+	page := all[0].page(all[1:])
 	t.Run("stable", func(t *testing.T) {
-		if again := made().page(other); again != page {
+		if again := made(); again[0].page(again[1:]) != page {
 			t.Error("made twice, it differs")
 		}
-		if !reflect.DeepEqual(s.whole, right(s.kind)) {
-			t.Errorf("the survey leaves something behind: %v", s.whole)
+		for _, s := range all {
+			if !reflect.DeepEqual(s.whole, right(s.kind)) {
+				t.Errorf("the survey leaves something behind: %v", s.whole)
+			}
 		}
 	})
-	for _, s := range both {
+	for _, s := range all {
 		t.Run("every field of "+s.kind.Name, func(t *testing.T) { everyField(t, s) })
 		t.Run("no field takes every type, "+s.kind.Name, func(t *testing.T) { noneTakesAll(t, s) })
 	}
-	t.Run("of the other alone", func(t *testing.T) {
-		var names []string
-		for _, section := range other.without(s)[:4] {
-			names = append(names, section.name)
-		}
-		if got := strings.Join(names, " "); got != "PyTorchJob PyTorchJobSpec ElasticPolicySpec RDZVConf" {
-			t.Errorf("the first are %s", got)
+	t.Run("of the others alone", func(t *testing.T) {
+		for i, first := range []string{"", "JAXJob JAXJobSpec", "MPIJob MPIJobSpec", "PaddleJob PaddleJobSpec PaddleElasticPolicySpec MetricSpec"} {
+			var names []string
+			for _, section := range all[i].without(all[:i]) {
+				names = append(names, section.name)
+			}
+			if got := strings.Join(names, " "); i > 0 && !strings.HasPrefix(got+" ", first+" ") {
+				t.Errorf("the first are %s, want %s", got, first)
+			}
 		}
 	})
 	t.Run("rows", func(t *testing.T) { knownRows(t, page) })
@@ -108,7 +109,7 @@ func everyField(t *testing.T, s *survey) {
 }
 
 // crd is the schema of the objects in the CRD.
-func crd(t *testing.T, kind *schema.Kind) map[string]any {
+func crd(t *testing.T, kind *training.Kind) map[string]any {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, "deploy", "crd", kind.Plural+".yaml"))
 	if err != nil || len(files) != 1 {

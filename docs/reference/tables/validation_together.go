@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"stoic/schema"
+	"stoic/training"
+	"stoic/training/kinds"
 )
 
 // parts of a right job, to be put wrong.
@@ -16,7 +18,7 @@ func (s *survey) parts() parts {
 	var p parts
 	p.meta, _ = s.whole["metadata"].(map[string]any)
 	p.spec, _ = s.whole["spec"].(map[string]any)
-	p.roles, _ = p.spec[s.kind.RolesField].(map[string]any)
+	p.roles, _ = p.spec[s.kind.ReplicaSpecsField].(map[string]any)
 	p.worker, _ = p.roles["Worker"].(map[string]any)
 	p.template, _ = p.worker["template"].(map[string]any)
 	p.pod, _ = p.template["spec"].(map[string]any)
@@ -57,6 +59,9 @@ func mistakes() []mistake {
 		{"`cleanPodPolicy` in `spec`", func(p parts) { p.spec["cleanPodPolicy"] = "All" }},
 		{"`containers` in `template`", func(p parts) { p.template["containers"] = p.pod["containers"]; delete(p.template, "spec") }},
 		{"`imagePullPolcy`", func(p parts) { p.container["imagePullPolcy"] = "Always" }},
+		{"`minAvailable: 2` for one replica", func(p parts) {
+			p.spec["runPolicy"] = map[string]any{"schedulingPolicy": map[string]any{"minAvailable": int64(2)}}
+		}},
 		{"an unknown field of a pod, with 100 levels", func(p parts) {
 			var deep any = "x"
 			for range 100 {
@@ -80,6 +85,42 @@ func mistakesOfTFJob() []mistake {
 	}
 }
 
+// mistakesOf a kind other than TFJob.
+func mistakesOf(kind *training.Kind) []mistake {
+	var all []mistake
+	if kind == kinds.PyTorchJob() {
+		all = mistakesOfPyTorchJob()
+	}
+	for _, role := range kind.ReplicaTypes {
+		if role.Required {
+			all = append(all, mistake{"no " + code(role.Name), func(p parts) { delete(p.roles, role.Name) }})
+		}
+		if role.Only != 0 {
+			all = append(all, mistake{fmt.Sprintf("%s with `replicas: %d`", code(role.Name), role.Only+1), func(p parts) {
+				p.roles[role.Name] = map[string]any{"replicas": int64(role.Only) + 1, "template": p.template}
+			}})
+		}
+	}
+	if kind.Verbatim != nil { // an elastic policy
+		all = append(all, mistake{"`minReplicas: 3`, `maxReplicas: 2`", func(p parts) {
+			p.spec["elasticPolicy"] = map[string]any{"minReplicas": int64(3), "maxReplicas": int64(2)}
+		}})
+	}
+	return append(all, mistake{"`Chief`", func(p parts) { p.roles["Chief"] = p.worker }},
+		mistake{"`worker` in place of `Worker`", func(p parts) { p.roles["worker"] = p.worker; delete(p.roles, "Worker") }},
+		mistake{"`replicas: 19000`", func(p parts) { p.worker["replicas"] = int64(19000) }},
+		mistake{"a pod of 10,000 containers", manyContainers},
+		mistake{"`tfReplicaSpecs`", func(p parts) { p.spec["tfReplicaSpecs"] = p.roles }})
+}
+
+func manyContainers(p parts) {
+	containers := []any{p.container}
+	for i := range 9999 {
+		containers = append(containers, map[string]any{"name": fmt.Sprint("c", i), "image": "x"})
+	}
+	p.pod["containers"] = containers
+}
+
 func mistakesOfPyTorchJob() []mistake {
 	master := func(p parts, replicas int) {
 		p.roles["Master"] = map[string]any{"replicas": int64(replicas), "template": p.template}
@@ -88,35 +129,27 @@ func mistakesOfPyTorchJob() []mistake {
 		return func(p parts) { p.spec["elasticPolicy"] = policy }
 	}
 	return []mistake{
-		{"`Master` with `replicas: 2`", func(p parts) { master(p, 2) }},
 		{"`Master` with `replicas: 0`", func(p parts) { master(p, 0) }},
-		{"`Chief`", func(p parts) { p.roles["Chief"] = p.worker }},
 		{"`elasticPolicy` and no `Worker`", func(p parts) {
 			master(p, 1)
 			delete(p.roles, "Worker")
 			elastic(map[string]any{})(p)
 		}},
-		{"`minReplicas: 3`, `maxReplicas: 2`", elastic(map[string]any{"minReplicas": int64(3), "maxReplicas": int64(2)})},
 		{"`nProcPerNode: 2`", elastic(map[string]any{"nProcPerNode": int64(2)})},
 		{"`nProcPerNode: 2` and `nprocPerNode: auto`", func(p parts) {
 			p.spec["nprocPerNode"] = "auto"
 			elastic(map[string]any{"nProcPerNode": int64(2)})(p)
 		}},
 		{"`nprocPerNode: 2`", func(p parts) { p.spec["nprocPerNode"] = int64(2) }},
+		{"`nprocPerNode: GPU`", func(p parts) { p.spec["nprocPerNode"] = "GPU" }},
+		{"`rdzvBackend: etcd2`", elastic(map[string]any{"rdzvBackend": "etcd2"})},
+		{"a metric of `type: CPU`", elastic(map[string]any{"metrics": []any{map[string]any{"type": "CPU"}}})},
 		{"a `rdzvId` of 131,072 letters", elastic(map[string]any{"rdzvId": strings.Repeat("a", 131072)})},
-		{"a pod of 10,000 containers", func(p parts) {
-			containers := []any{p.container}
-			for i := range 9999 {
-				containers = append(containers, map[string]any{"name": fmt.Sprint("c", i), "image": "x"})
-			}
-			p.pod["containers"] = containers
-		}},
-		{"`tfReplicaSpecs`", func(p parts) { p.spec["tfReplicaSpecs"] = p.roles }},
 	}
 }
 
 // together tries mistakes that take more than a wrong value of one field, and notes the codes that they get.
-func together(kind *schema.Kind, mistakes []mistake, codes map[schema.Code]bool) (rows [][]string) {
+func together(kind *training.Kind, mistakes []mistake, codes map[schema.Code]bool) (rows [][]string) {
 	for _, m := range mistakes {
 		s := newSurvey(kind)
 		m.make(s.parts())
@@ -124,6 +157,9 @@ func together(kind *schema.Kind, mistakes []mistake, codes map[schema.Code]bool)
 		for _, p := range s.ask() {
 			codes[p.Code] = true
 			told = append(told, p.code()+" "+schema.Cut(p.String(), 300))
+		}
+		if len(told) == 0 {
+			told = []string{"nothing; the job runs"}
 		}
 		rows = append(rows, []string{m.words, strings.Join(told, "<br>")})
 	}

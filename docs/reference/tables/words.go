@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"stoic/examples"
 	"stoic/schema"
+	"stoic/training"
+	"stoic/training/kinds"
 )
 
 // codes explains what may be wrong with an object.
@@ -33,34 +36,48 @@ Every problem of an object has a code. It is printed by ` + "`stoic validate`" +
 ` + table([]string{"code", "what it means", "what to do", "how bad it is", "example"}, rows), nil
 }
 
-// kinds lists what is served.
-func kinds() (string, error) {
+// kindsPage lists what is served.
+func kindsPage() (string, error) {
 	var rows [][]string
-	for _, k := range schema.Kinds() {
-		var roles []string
-		for _, r := range k.Roles {
-			roles = append(roles, r.Name)
+	var anyCase []string
+	for _, k := range kinds.Served() {
+		if k.AnyCase {
+			anyCase = append(anyCase, k.Name)
 		}
-		where := "the training container"
+		var replicaTypes, restart []string
+		for _, t := range k.ReplicaTypes {
+			replicaTypes = append(replicaTypes, t.Name)
+			if policy := code(string(cmp.Or(t.Restart, k.Restart))); !slices.Contains(restart, policy) {
+				restart = append(restart, policy)
+			}
+		}
+		where, container, port := "the training container", code(k.Container), "none"
 		if k.EnvEverywhere {
 			where = "every container"
 		}
-		rows = append(rows, []string{code(k.Name), code(k.APIVersion()), code(k.Plural), code("spec." + k.RolesField), list(roles),
-			code(k.Container), fmt.Sprintf("%s %d", code(k.Port.Name), k.Port.Number), where, code(string(k.Restart)), code(k.Framework)})
+		if k.FirstContainer {
+			container = "the first one"
+		}
+		if k.Port.Name != "" {
+			port = fmt.Sprintf("%s %d", code(k.Port.Name), k.Port.Number)
+		}
+		rows = append(rows, []string{code(k.Name), code(k.APIVersion()), code(k.Plural), code("spec." + k.ReplicaSpecsField), list(replicaTypes),
+			container, port, where, strings.Join(restart, ", "), code(k.Framework)})
 	}
 	return `# Kinds
 
-What the operator serves, and in what the kinds differ. A role that names no number of replicas has one; names of
-roles are read without regard to case.
+What the operator serves, and in what the kinds differ. A replica type that names no number of replicas has one, but for
+the Worker of an MPIJob, which has none. Names of replica types are read as they are written here; those of
+a ` + list(anyCase) + ` in any case. Of the two versions of MPIJob the operator serves the one that the cluster serves.
 
-` + table([]string{"kind", "group and version", "resource", "field of the roles", "roles", "container that trains",
-		"port, if it has none of this name", "environment is added to", "restart policy, if a role names none", "label `framework` of metrics"}, rows), nil
+` + table([]string{"kind", "group and version", "resource", "field of the replica types", "replica types", "container that trains",
+		"port, if it has none of this name", "environment is added to", "restart policy, if a replica type names none", "label `framework` of metrics"}, rows), nil
 }
 
 // events lists the reasons in conditions and events, those of one place together.
 func events() (string, error) {
 	var rows [][]string
-	for _, n := range schema.Notices() {
+	for _, n := range training.Notices() {
 		reason := n.Reason
 		if n.OfKind {
 			reason = "KIND" + reason
@@ -69,10 +86,37 @@ func events() (string, error) {
 	}
 	return `# Reasons in events and conditions
 
-` + "`KIND`" + ` stands for the name of the kind: ` + "`" + schema.TFJob().Reason(schema.ReasonCreated) + "`" + `. Reasons are API: scripts and
+` + "`KIND`" + ` stands for the name of the kind: ` + "`" + kinds.TFJob().Reason(training.ReasonCreated) + "`" + `. Reasons are API: scripts and
 alerts may rely on them. Events come from ` + "`training-operator`" + `.
 
-` + table([]string{"reason", "where", "given when"}, rows), nil
+` + table([]string{"reason", "where", "given when"}, rows) + `
+## Pods that cannot run
+
+What the pod layer says of a pod that cannot run, or that something other than its job takes away, is an event of the job
+within a second. There is one for each reason of the table that begins with ` + "`Pod`" + `, not one for each pod: it names the first
+pod, says how many more there were 0.3 s later, and repeats the words of the scheduler or the kubelet for the first.
+
+    pod mnist-worker-0 and 3 more: cannot be scheduled: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu.
+
+A reason that goes and comes back is reported again when the API server has dropped the first event, after an hour by
+default, and when the job is suspended and resumed. A restart of the operator changes nothing of that: the events
+themselves are the record, and nothing is written to the job.
+
+An object that the API server refuses to create is one event for each cause and generation, whichever object is refused.
+
+Both are counted when the event is sent, in ` + "`training_operator_job_problems_total`" + `, by framework and reason: a reason that
+begins with ` + "`Pod`" + `, ` + causes() + `.
+` + "`other`" + ` stands for ` + "`PodCannotRun`" + ` and for all that has no name here.
+`, nil
+}
+
+// causes lists what creations are refused for.
+func causes() string {
+	var all []string
+	for _, c := range schema.Causes() {
+		all = append(all, string(c))
+	}
+	return "or the cause of a refusal: " + list(all)
 }
 
 // place puts the type of a condition or event into backquotes.

@@ -5,19 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os/exec"
 	"path/filepath"
-	"strings"
 
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"stoic/cli/cluster"
 	"stoic/test/bench/wire"
+	"stoic/test/operator"
 )
-
-// OperatorUser is the service account that deploy/rbac binds.
-const OperatorUser = "system:serviceaccount:kubeflow:training-operator"
 
 // Options of a ground.
 type Options struct {
@@ -31,8 +26,6 @@ type Options struct {
 	Admin bool
 	// Namespaces to make.
 	Namespaces []string
-	// Progress takes what the control plane says while it starts.
-	Progress func(string)
 }
 
 // Ground is a control plane with the CRDs, the permissions and the namespaces that a measurement needs.
@@ -46,10 +39,13 @@ type Ground struct {
 func Open(ctx context.Context, o Options) (*Ground, error) {
 	crds := []string{filepath.Join(o.Root, "deploy/crd")}
 	if o.Anything {
-		crds = []string{filepath.Join(o.Root, "test/fixtures/tfjobs-open.yaml"), filepath.Join(o.Root, "test/fixtures/pytorchjobs-open.yaml")}
+		var err error
+		if crds, err = filepath.Glob(filepath.Join(o.Root, "test/fixtures/*jobs-open.yaml")); err != nil {
+			return nil, fmt.Errorf("find the open CRDs: %w", err)
+		}
 	}
 	c, err := cluster.Start(ctx, cluster.Options{Source: filepath.Join(o.Root, "localcluster"), Nodes: o.Nodes, Audit: true, CRDs: crds,
-		Users: map[string]string{"operator": OperatorUser}, Progress: lines(o.Progress)})
+		Users: map[string]string{"operator": operator.User}})
 	if err != nil {
 		return nil, fmt.Errorf("start a control plane: %w", err)
 	}
@@ -61,16 +57,13 @@ func Open(ctx context.Context, o Options) (*Ground, error) {
 }
 
 func (g *Ground) furnish(ctx context.Context, o Options) error {
-	config, err := config(g.cluster.Kubeconfig())
+	config, err := clientcmd.BuildConfigFromFlags("", g.cluster.Kubeconfig())
 	if err != nil {
-		return err
+		return fmt.Errorf("read the administrator's kubeconfig: %w", err)
 	}
+	config.QPS = -1
 	if g.Admin, err = wire.Dial(config); err != nil {
 		return err
-	}
-	calls := [][]string{{"apply", "-f", filepath.Join(o.Root, "deploy/namespace.yaml"), "-f", filepath.Join(o.Root, "deploy/rbac")}}
-	if o.Admin {
-		calls = append(calls, []string{"create", "clusterrolebinding", "measured", "--clusterrole=cluster-admin", "--user=" + OperatorUser})
 	}
 	for _, name := range o.Namespaces {
 		body := fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":%q}}`, name)
@@ -78,24 +71,15 @@ func (g *Ground) furnish(ctx context.Context, o Options) error {
 			return fmt.Errorf("make a namespace: %w", err)
 		}
 	}
-	for _, args := range calls {
-		cmd := exec.CommandContext(ctx, "kubectl", append([]string{"--kubeconfig", g.cluster.Kubeconfig()}, args...)...)
-		if text, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("kubectl %s: %w\n%s", strings.Join(args, " "), err, text)
-		}
+	if err := operator.Permit(ctx, g.cluster.Kubeconfig(), o.Root); err != nil || !o.Admin {
+		return err
 	}
-	return nil
+	_, err = operator.Kubectl(ctx, g.cluster.Kubeconfig(), nil, "create", "clusterrolebinding", "measured", "--clusterrole=cluster-admin", "--user="+operator.User)
+	return err
 }
 
-// config reads a kubeconfig. Its client is not slowed down.
-func config(kubeconfig string) (*rest.Config, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", kubeconfig, err)
-	}
-	config.QPS = -1
-	return config, nil
-}
+// Kubeconfig leads the operator's user to the API server.
+func (g *Ground) Kubeconfig() string { return g.cluster.UserKubeconfig("operator") }
 
 // AuditLog is the file in which the API server notes requests.
 func (g *Ground) AuditLog() string { return g.cluster.AuditLog() }
@@ -115,27 +99,4 @@ func (g *Ground) Close() error {
 		return fmt.Errorf("stop the control plane: %w", err)
 	}
 	return nil
-}
-
-// lines passes what is written on; nil takes nothing.
-type lines func(string)
-
-func (l lines) Write(p []byte) (int, error) {
-	if l != nil {
-		l(strings.TrimRight(string(p), "\n"))
-	}
-	return len(p), nil
-}
-
-// Build makes Stoic into a folder and returns the command line that serves all namespaces without a limit of requests,
-// as the bare client does.
-func Build(ctx context.Context, root, dir string) ([]string, error) {
-	file := filepath.Join(dir, "stoic")
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", file, ".")
-	cmd.Dir = root
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build the operator: %w\n%s", err, text)
-	}
-	return []string{file, "controller", "--kubeconfig", "{kubeconfig}", "--metrics-bind-address", "{metrics}", "--health-probe-bind-address",
-		"{probes}", "--kube-api-qps", "-1", "--event-qps", "-1"}, nil
 }

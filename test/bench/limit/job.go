@@ -12,6 +12,8 @@ import (
 
 	"stoic/schema"
 	"stoic/test/bench/wire"
+	"stoic/training"
+	"stoic/training/kinds"
 )
 
 // job is what is known of one job.
@@ -60,12 +62,12 @@ func read(seen *wire.Job) *job {
 		return nil
 	}
 	j := &job{meta: seen.Metadata, byName: map[string]*replica{}, roleTemplates: map[string]corev1.PodTemplateSpec{},
-		lead: schema.ChildName(seen.Metadata.Name, "worker", 0), dynamic: s.EnableDynamicWorker, limit: 1 << 30}
+		lead: training.ChildName(seen.Metadata.Name, "worker", 0), dynamic: s.EnableDynamicWorker, limit: 1 << 30}
 	if s.RunPolicy.BackoffLimit != nil {
 		j.limit = *s.RunPolicy.BackoffLimit
 	}
 	cluster := map[string][]string{}
-	for _, kind := range schema.TFJob().Roles {
+	for _, kind := range kinds.TFJob().ReplicaTypes {
 		role, found := s.TFReplicaSpecs[kind.Name]
 		if !found {
 			continue
@@ -79,7 +81,7 @@ func read(seen *wire.Job) *job {
 		}
 		j.roleTemplates[kind.Name] = role.Template
 		for i := range count {
-			name := schema.ChildName(j.meta.Name, kind.Label, i)
+			name := training.ChildName(j.meta.Name, kind.Label, i)
 			j.replicas = append(j.replicas, replica{role: kind.Name, label: kind.Label, name: name, index: i, policy: role.RestartPolicy})
 			cluster[kind.Label] = append(cluster[kind.Label], j.address(kind.Label, i))
 		}
@@ -99,7 +101,7 @@ func read(seen *wire.Job) *job {
 }
 
 func (j *job) address(label string, index int) string {
-	return schema.Host(j.meta.Name, j.meta.Namespace, label, index, "") + ":2222"
+	return training.Host(j.meta.Name, j.meta.Namespace, label, index, "") + ":2222"
 }
 
 func (j *job) named(pod string) *replica { return j.byName[pod] }
@@ -154,26 +156,26 @@ func (j *job) status(next action) []byte {
 	if j.startTime == "" {
 		j.startTime = now
 	}
-	condition := func(t schema.ConditionType, status string) map[string]any {
+	condition := func(t training.ConditionType, status string) map[string]any {
 		return map[string]any{"type": t, "status": status, "reason": "TFJob" + string(t), "message": "TFJob " + j.meta.Name + " is " + string(t),
 			"lastUpdateTime": now, "lastTransitionTime": now}
 	}
 	status := map[string]any{"startTime": j.startTime, "replicaStatuses": j.counts()}
 	switch next {
 	case running:
-		status["conditions"] = []any{condition(schema.Created, "True"), condition(schema.Running, "True")}
+		status["conditions"] = []any{condition(training.Created, "True"), condition(training.Running, "True")}
 	case succeeded:
-		status["conditions"] = []any{condition(schema.Created, "True"), condition(schema.Running, "False"), condition(schema.Succeeded, "True")}
+		status["conditions"] = []any{condition(training.Created, "True"), condition(training.Running, "False"), condition(training.Succeeded, "True")}
 		status["completionTime"] = now
 	default:
-		status["conditions"] = []any{condition(schema.Created, "True"), condition(schema.Running, "False"), condition(schema.Failed, "True")}
+		status["conditions"] = []any{condition(training.Created, "True"), condition(training.Running, "False"), condition(training.Failed, "True")}
 		status["completionTime"] = now
 	}
 	return schema.JSON(map[string]any{"status": status})
 }
 
-func (j *job) counts() map[string]schema.ReplicaStatus {
-	counts := map[string]schema.ReplicaStatus{}
+func (j *job) counts() map[string]training.ReplicaStatus {
+	counts := map[string]training.ReplicaStatus{}
 	for i := range j.replicas {
 		count := counts[j.replicas[i].role]
 		switch j.replicas[i].phase {
@@ -192,9 +194,9 @@ func (j *job) counts() map[string]schema.ReplicaStatus {
 func (j *job) objectMeta(r *replica) metav1.ObjectMeta {
 	yes := true
 	return metav1.ObjectMeta{Name: r.name, Namespace: j.meta.Namespace,
-		Labels: map[string]string{schema.LabelOperator: schema.TFJob().Controller, schema.LabelJob: j.meta.Name,
-			schema.LabelRole: r.label, schema.LabelIndex: strconv.Itoa(r.index)},
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: schema.TFJob().APIVersion(), Kind: schema.TFJob().Name, Name: j.meta.Name,
+		Labels: map[string]string{training.LabelOperator: kinds.TFJob().Controller, training.LabelJob: j.meta.Name,
+			training.LabelReplicaType: r.label, training.LabelReplicaIndex: strconv.Itoa(r.index)},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: kinds.TFJob().APIVersion(), Kind: kinds.TFJob().Name, Name: j.meta.Name,
 			UID: types.UID(j.meta.UID), Controller: &yes, BlockOwnerDeletion: &yes}}}
 }
 
@@ -204,7 +206,7 @@ func (j *job) pod(r *replica) []byte {
 	pod := corev1.Pod{ObjectMeta: j.objectMeta(r), Spec: *template.Spec.DeepCopy()}
 	pod.APIVersion, pod.Kind, pod.Annotations = "v1", "Pod", template.Annotations
 	if r.name == j.lead {
-		pod.Labels[schema.LabelJobRole] = schema.JobRoleMaster
+		pod.Labels[training.LabelJobRole] = training.JobRoleMaster
 	}
 	cluster := j.cluster
 	if j.dynamic {
@@ -221,7 +223,7 @@ func (j *job) pod(r *replica) []byte {
 func (j *job) service(r *replica) []byte {
 	meta := j.objectMeta(r)
 	service := corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, Selector: meta.Labels,
-		Ports: []corev1.ServicePort{{Name: schema.TFJob().Port.Name, Port: schema.TFJob().Port.Number}}}}
+		Ports: []corev1.ServicePort{{Name: kinds.TFJob().Port.Name, Port: kinds.TFJob().Port.Number}}}}
 	service.APIVersion, service.Kind = "v1", "Service"
 	return schema.JSON(service)
 }

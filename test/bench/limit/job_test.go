@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
-	"stoic/schema"
 	"stoic/test/bench/wire"
+	"stoic/training"
 )
 
 func example(t *testing.T, text string) *job {
@@ -59,7 +59,7 @@ func TestActions(t *testing.T) {
 		if got := j.phases(c.phases...); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
-		var body struct{ Status schema.Status }
+		var body struct{ Status training.Status }
 		if err := json.Unmarshal(j.status(c.want), &body); err != nil || (body.Status.CompletionTime != nil) != (c.want != running) {
 			t.Errorf("%s: status %+v, %v", name, body.Status, err)
 		}
@@ -76,14 +76,14 @@ func TestObjects(t *testing.T) {
 	if diff := cmp.Diff(want, pod.Spec.Containers[0].Env[0].Value); diff != "" {
 		t.Error(diff)
 	}
-	if pod.Labels[schema.LabelJobRole] != schema.JobRoleMaster || pod.Annotations["a"] != "b" || pod.OwnerReferences[0].UID != "u" || pod.Spec.RestartPolicy != corev1.RestartPolicyNever {
+	if pod.Labels[training.LabelJobRole] != training.JobRoleMaster || pod.Annotations["a"] != "b" || pod.OwnerReferences[0].UID != "u" || pod.Spec.RestartPolicy != corev1.RestartPolicyNever {
 		t.Errorf("%+v", pod)
 	}
 	if again := j.pod(j.named("j-worker-0")); len(example(t, `{"tfReplicaSpecs":{"PS":{`+template+`},"Worker":{`+template+`}}}`).pod(j.named("j-worker-0"))) != len(again) {
 		t.Error("a second pod of the same replica differs: its template was written to")
 	}
 	var service corev1.Service
-	if err := json.Unmarshal(j.service(j.named("j-ps-0")), &service); err != nil || service.Spec.ClusterIP != "None" || service.Spec.Selector[schema.LabelRole] != "ps" {
+	if err := json.Unmarshal(j.service(j.named("j-ps-0")), &service); err != nil || service.Spec.ClusterIP != "None" || service.Spec.Selector[training.LabelReplicaType] != "ps" {
 		t.Errorf("%+v, %v", service, err)
 	}
 }

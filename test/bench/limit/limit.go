@@ -13,8 +13,9 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
 
-	"stoic/schema"
 	"stoic/test/bench/wire"
+	"stoic/training"
+	"stoic/training/kinds"
 )
 
 const (
@@ -40,7 +41,7 @@ func Run(ctx context.Context, config *rest.Config, log io.Writer) error {
 	}
 	c := &client{api: api, log: log, slots: make(chan struct{}, jobsAtOnce), jobs: map[string]*job{}}
 	group, ctx := errgroup.WithContext(ctx)
-	ours := url.Values{"labelSelector": {schema.LabelOperator + "=" + schema.TFJob().Controller}}
+	ours := url.Values{"labelSelector": {training.LabelOperator + "=" + kinds.TFJob().Controller}}
 	group.Go(func() error {
 		return wire.Watch(ctx, api, wire.CorePath("", "pods"), ours, false, func(event string, p *wire.Pod) { c.pod(ctx, event, p) })
 	})
@@ -93,7 +94,7 @@ func (c *client) post(ctx context.Context, j *job, plural string, body []byte) e
 func (c *client) pod(ctx context.Context, event string, p *wire.Pod) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	j := c.jobs[p.Metadata.Namespace+"/"+p.Metadata.Labels[schema.LabelJob]]
+	j := c.jobs[p.Metadata.Namespace+"/"+p.Metadata.Labels[training.LabelJob]]
 	if j == nil {
 		return
 	}

@@ -108,7 +108,7 @@ func TestFootprint(t *testing.T) {
 	if n := WatchNeighbours(); n.Cores() < 0 {
 		t.Error("fewer than no neighbours")
 	}
-	if f, err := FootprintOf(os.Getpid()); err != nil && !os.IsNotExist(err) || err == nil && f.Peak < 1<<20 {
+	if f, err := FootprintOf(os.Getpid()); err != nil && !os.IsNotExist(err) || err == nil && (f.Peak < 1<<20 || f.Files < 3) {
 		t.Errorf("our own: %+v, %v", f, err)
 	}
 }

@@ -15,6 +15,7 @@ type Footprint struct {
 	// Resident memory in bytes: now, and at most so far.
 	Resident, Peak int64
 	Threads        int
+	Files          int // that are open; 0 if that may not be read
 }
 
 // tick is the unit of times in /proc on every Linux that matters (USER_HZ).
@@ -30,7 +31,10 @@ func FootprintOf(pid int) (Footprint, error) {
 	if err != nil {
 		return Footprint{}, fmt.Errorf("look at the process: %w", err)
 	}
-	return footprint(stat, status)
+	f, err := footprint(stat, status)
+	open, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	f.Files = len(open)
+	return f, err
 }
 
 func footprint(stat, status []byte) (f Footprint, err error) {

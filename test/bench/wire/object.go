@@ -4,7 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"stoic/schema"
+	"stoic/training"
+	"stoic/training/kinds"
 )
 
 // Meta is what we read of an object's metadata.
@@ -47,7 +48,7 @@ type Job struct {
 type Condition struct{ Type, Status, Reason string }
 
 // Is says whether the condition of that type is True.
-func (j *Job) Is(condition schema.ConditionType) bool {
+func (j *Job) Is(condition training.ConditionType) bool {
 	for _, c := range j.Status.Conditions {
 		if c.Type == string(condition) {
 			return c.Status == "True"
@@ -71,7 +72,7 @@ type Pod struct {
 
 // JobsPath is where the API server keeps the jobs of a namespace, or all jobs if it is empty.
 func JobsPath(namespace string) string {
-	kind := schema.TFJob()
+	kind := kinds.TFJob()
 	return "/apis/" + kind.Group + "/" + kind.Version + space(namespace) + "/" + kind.Plural
 }
 

@@ -29,7 +29,7 @@ func (s *session) finish(ctx context.Context, jobs int) error {
 	r.Set(report.Conflicts, float64(total.Conflicts))
 	r.Set(report.Gets, float64(total.Gets))
 	r.Set(report.Rate, s.audit.CreationRate())
-	if text := s.process.Metrics(ctx); text != "" {
+	if text, err := s.process.Metrics(ctx); err == nil {
 		if lost, known := dropped(text); known {
 			r.Set(report.Dropped, lost)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"stoic/test/bench/measure"
 	"stoic/test/bench/report"
 	"stoic/test/bench/wire"
+	"stoic/test/operator"
 )
 
 const (
@@ -39,7 +41,7 @@ const (
 type Subject struct {
 	// Name is one of report's.
 	Name string
-	// Words of its command line; see ground.Launch.
+	// Words of its command line; see operator.Options.
 	Words []string
 	// Admin gives it all permissions.
 	Admin bool
@@ -61,8 +63,8 @@ type session struct {
 	name    string
 	result  *report.Result
 	ground  *ground.Ground
-	process *ground.Process
-	log     *os.File
+	process *operator.Process
+	log     string // a file
 	audit   *measure.Audit
 	watch   *watcher
 	heard   chan error // the end of the watcher
@@ -79,9 +81,10 @@ func open(ctx context.Context, setting Setting, w Workload, result *report.Resul
 	if err != nil {
 		return nil, err
 	}
-	if s.audit, err = measure.FollowAudit(s.ground.AuditLog(), ground.OperatorUser); err == nil {
+	if s.audit, err = measure.FollowAudit(s.ground.AuditLog(), operator.User); err == nil {
 		file := strings.NewReplacer(" ", "-", ",", "").Replace(s.name) + ".log"
-		s.log, err = os.Create(filepath.Join(s.Dir, file))
+		s.log = filepath.Join(s.Dir, file)
+		err = os.WriteFile(s.log, nil, 0o644) // an earlier run may have left one
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.ground.Close())
@@ -101,9 +104,12 @@ func open(ctx context.Context, setting Setting, w Workload, result *report.Resul
 func (s *session) close() error {
 	var failed []error
 	if s.process != nil {
-		failed = append(failed, s.process.Stop())
+		// It has done its work: the code with which it ends does not matter.
+		if err := s.process.Stop(context.Background()); !errors.As(err, new(*exec.ExitError)) {
+			failed = append(failed, err)
+		}
 	}
-	return errors.Join(append(failed, s.audit.Close(), s.log.Close(), s.ground.Close())...)
+	return errors.Join(append(failed, s.audit.Close(), s.ground.Close())...)
 }
 
 // start the subject and wait until it works: a job that was there before has its pod, and ends. What it has done until
@@ -114,15 +120,13 @@ func (s *session) start(ctx context.Context) (err error) {
 		return err
 	}
 	began := time.Now()
-	if s.process, err = s.ground.Launch(s.Subject.Words, s.log); err != nil {
+	if s.process, err = operator.Start(operator.Options{Command: s.Subject.Words, Kubeconfig: s.ground.Kubeconfig(), Log: s.log}); err != nil {
 		return err
 	}
 	ready := time.Time{}
 	err = s.await(ctx, "the first job to end", func(c counts) bool {
-		if ready.IsZero() {
-			if is, known := s.process.Ready(ctx); is && known {
-				ready = time.Now()
-			}
+		if ready.IsZero() && s.process.Ready(ctx) {
+			ready = time.Now()
 		}
 		return c.ended == 1
 	})
@@ -244,7 +248,7 @@ func (s *session) alive(ctx context.Context, next <-chan time.Time) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-s.process.Done():
-		return errors.New("the operator has ended by itself: see " + s.log.Name())
+		return errors.New("the operator has ended by itself: see " + s.log)
 	case <-s.ground.Done():
 		return s.ground.Err()
 	case err := <-s.heard:

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"stoic/schema"
+	"stoic/training/kinds"
 )
 
 // shape of the jobs of a workload.
@@ -59,6 +60,6 @@ func malformed(name string) []byte {
 }
 
 func job(name string, spec map[string]any) []byte {
-	return schema.JSON(map[string]any{"apiVersion": schema.TFJob().APIVersion(), "kind": schema.TFJob().Name,
+	return schema.JSON(map[string]any{"apiVersion": kinds.TFJob().APIVersion(), "kind": kinds.TFJob().Name,
 		"metadata": map[string]any{"name": name}, "spec": spec})
 }

@@ -8,8 +8,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"stoic/schema"
 	"stoic/test/bench/wire"
+	"stoic/training"
+	"stoic/training/kinds"
 )
 
 // sight is when a watcher heard of what happened to a job.
@@ -20,7 +21,7 @@ type sight struct {
 	made  time.Time
 
 	created, running, restarted, ended, gone time.Time
-	verdict                                  schema.ConditionType
+	verdict                                  training.ConditionType
 	rejected                                 bool
 }
 
@@ -50,7 +51,7 @@ func (w *watcher) follow(ctx context.Context, api *wire.Client, synced func()) e
 	ready.Add(3)
 	go func() { ready.Wait(); synced() }()
 	group, ctx := errgroup.WithContext(ctx)
-	ours := url.Values{"labelSelector": {schema.LabelOperator + "=" + schema.TFJob().Controller}}
+	ours := url.Values{"labelSelector": {training.LabelOperator + "=" + kinds.TFJob().Controller}}
 	ended := url.Values{"labelSelector": ours["labelSelector"], "fieldSelector": {"status.phase=Failed"}}
 	group.Go(func() error {
 		return wire.Watch(ctx, api, wire.JobsPath(w.namespace), nil, false, func(event string, j *wire.Job) {
@@ -104,20 +105,20 @@ func (w *watcher) job(event string, j *wire.Job, now time.Time) {
 		return
 	}
 	none := 0
-	if j.Is(schema.Created) {
+	if j.Is(training.Created) {
 		first(&s.created, now, &none, &w.moved)
 	}
-	if j.Is(schema.Running) {
+	if j.Is(training.Running) {
 		first(&s.running, now, &w.counts.running, &w.moved)
 	}
-	if j.Is(schema.Restarting) {
+	if j.Is(training.Restarting) {
 		first(&s.restarted, now, &none, &w.moved)
 	}
-	if j.Is(schema.Stalled) && !s.rejected {
+	if j.Is(training.Stalled) && !s.rejected {
 		s.rejected, w.moved = true, now
 		w.counts.rejected++
 	}
-	for _, verdict := range []schema.ConditionType{schema.Succeeded, schema.Failed} {
+	for _, verdict := range []training.ConditionType{training.Succeeded, training.Failed} {
 		if j.Is(verdict) && !s.rejected {
 			first(&s.ended, now, &w.counts.ended, &w.moved)
 			s.verdict = verdict
@@ -146,7 +147,7 @@ func (w *watcher) pod(event string, p *wire.Object, now time.Time) {
 	default:
 		return
 	}
-	s := w.jobs[p.Metadata.Labels[schema.LabelJob]]
+	s := w.jobs[p.Metadata.Labels[training.LabelJob]]
 	if s == nil {
 		return
 	}

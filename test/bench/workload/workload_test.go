@@ -6,10 +6,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"stoic/convert"
-	"stoic/schema"
 	"stoic/test/bench/report"
 	"stoic/test/bench/wire"
+	"stoic/training"
+	"stoic/training/convert"
+	"stoic/training/kinds"
 )
 
 func told(name string, conditions ...wire.Condition) *wire.Job {
@@ -19,7 +20,7 @@ func told(name string, conditions ...wire.Condition) *wire.Job {
 }
 
 func pod(job, name string) *wire.Object {
-	return &wire.Object{Metadata: wire.Meta{Name: name, Labels: map[string]string{schema.LabelJob: job}}}
+	return &wire.Object{Metadata: wire.Meta{Name: name, Labels: map[string]string{training.LabelJob: job}}}
 }
 
 // TestWatcher: what is heard for the first time counts, and its time stays.
@@ -48,7 +49,7 @@ func TestWatcher(t *testing.T) {
 		t.Errorf("%d never seen, %d pods", n, w.peak())
 	}
 	a := w.jobs["a"]
-	if a.made != at(2) || a.running != at(5) || a.ended != at(7) || a.verdict != schema.Succeeded || a.gone != at(9) {
+	if a.made != at(2) || a.running != at(5) || a.ended != at(7) || a.verdict != training.Succeeded || a.gone != at(9) {
 		t.Errorf("%+v", a)
 	}
 	if got := w.times(func(s *sight) time.Time { return s.made }); len(got) != 1 || got[0] != 2*time.Second {
@@ -72,7 +73,7 @@ func TestShapes(t *testing.T) {
 			t.Fatal(err)
 		}
 		u.SetNamespace(measured)
-		return convert.Object(schema.TFJob(), u)
+		return convert.Object(kinds.TFJob(), u)
 	}
 	for name, s := range map[string]shape{
 		"standard": {servers: 1, workers: 4, runs: time.Second, exit: "0"}, "for ever": {workers: 1}, "retries": {workers: 1, runs: time.Second, exit: "137", retries: 2},

@@ -1,34 +1,24 @@
 package cell
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
-	"syscall"
-	"time"
 
 	"k8s.io/client-go/rest"
 
 	"stoic/test/faults/proxy"
+	"stoic/test/operator"
 )
 
 // Options say what a cell is made of.
 type Options struct {
-	// Operator is the command line of the operator. In its words are replaced:
-	//
-	//	{kubeconfig}  a file that leads to the proxy; KUBECONFIG is set to it too
-	//	{namespace}   the cell's namespace
-	//	{metrics}     a free loopback address, for its metrics
-	//	{probes}      another one
-	//	{flags}       the flags that a scenario needs of Stoic, each a word; nothing for most
+	// Operator is its command line, with the placeholders of operator.Options. {kubeconfig} leads to the proxy, {namespace} is
+	// the cell's, and {flags} are those that a scenario needs of Stoic; most need none.
 	Operator []string
 	// Upstream is how the operator's user reaches the API server.
 	Upstream  *rest.Config
@@ -43,7 +33,7 @@ type Cell struct {
 	Proxy   *proxy.Proxy
 
 	mu      sync.Mutex
-	process *process
+	process *operator.Process
 	flags   []string
 	starts  int
 	// unexpected are the ends that nobody asked for.
@@ -83,7 +73,7 @@ func (c *Cell) Serve(flags []string) error {
 	running := c.process
 	same := running != nil && slices.Equal(flags, c.flags)
 	c.mu.Unlock()
-	if same && running.alive() {
+	if same && running.Alive() {
 		return nil
 	}
 	c.Kill()
@@ -96,35 +86,12 @@ func (c *Cell) Start(flags []string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.starts++
-	p, err := launch(c.command(flags), append(os.Environ(), "KUBECONFIG="+c.kubeconfig()), c.Log())
+	p, err := operator.Start(operator.Options{Command: c.options.Operator, Kubeconfig: c.kubeconfig(), Namespace: c.options.Namespace, Flags: flags, Log: c.Log()})
 	if err != nil {
 		return err
 	}
 	c.process, c.flags = p, flags
 	return nil
-}
-
-func (c *Cell) command(flags []string) []string {
-	var words []string
-	replace := strings.NewReplacer("{kubeconfig}", c.kubeconfig(), "{namespace}", c.options.Namespace, "{metrics}", freeAddress(), "{probes}", freeAddress())
-	for _, word := range c.options.Operator {
-		if word == "{flags}" {
-			words = append(words, flags...)
-			continue
-		}
-		words = append(words, replace.Replace(word))
-	}
-	return words
-}
-
-// freeAddress finds a loopback port that nobody listens on; "127.0.0.1:0" if there is none, which every listener takes.
-func freeAddress() string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "127.0.0.1:0"
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // Kill ends the operator as a power cut would: nothing that it sends from now on reaches the API server. It may be
@@ -136,8 +103,8 @@ func (c *Cell) Kill() {
 	if c.process == nil {
 		return
 	}
-	if err, ended := c.process.kill(); ended {
-		c.unexpected = append(c.unexpected, fmt.Sprintf("the operator had ended by itself: %v", err))
+	if err := c.process.Kill(); err != nil {
+		c.unexpected = append(c.unexpected, err.Error())
 	}
 	c.process = nil
 }
@@ -155,7 +122,7 @@ func (c *Cell) Restart() error {
 func (c *Cell) Alive() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.process != nil && c.process.alive()
+	return c.process != nil && c.process.Alive()
 }
 
 // Starts counts processes so far.
@@ -171,7 +138,7 @@ func (c *Cell) Unexpected() []string {
 	defer c.mu.Unlock()
 	found := c.unexpected
 	c.unexpected = nil
-	if c.process != nil && !c.process.alive() {
+	if c.process != nil && !c.process.Alive() {
 		found = append(found, "the operator has ended by itself")
 	}
 	return found
@@ -184,7 +151,8 @@ func (c *Cell) Memory() (resident int64, files int) {
 	if c.process == nil {
 		return 0, 0
 	}
-	return footprint(c.process.pid())
+	f, _ := c.process.Footprint() // zeros, as is said above
+	return f.Resident, f.Files
 }
 
 // Close stops the operator as Kubernetes does, and the proxy.
@@ -195,75 +163,9 @@ func (c *Cell) Close(ctx context.Context) error {
 	c.mu.Unlock()
 	var stopped error
 	if p != nil {
-		stopped = p.stop(ctx)
+		stopped = p.Stop(ctx)
 	}
 	return errors.Join(stopped, c.Proxy.Close())
-}
-
-// process is one run of the operator.
-type process struct {
-	cmd   *exec.Cmd
-	ended chan struct{}
-	err   error // of the end; read after ended is closed
-}
-
-func launch(words, environment []string, logFile string) (*process, error) {
-	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("open the operator's log: %w", err)
-	}
-	p := &process{cmd: exec.Command(words[0], words[1:]...), ended: make(chan struct{})}
-	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = environment, log, log
-	dieWithUs(p.cmd)
-	if err := p.cmd.Start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("start the operator: %w", err), log.Close())
-	}
-	go func() {
-		p.err = p.cmd.Wait()
-		log.Close()
-		close(p.ended)
-	}()
-	return p, nil
-}
-
-func (p *process) pid() int { return p.cmd.Process.Pid }
-
-func (p *process) alive() bool {
-	select {
-	case <-p.ended:
-		return false
-	default:
-		return true
-	}
-}
-
-// kill returns when the process is gone, and says whether it had ended before.
-func (p *process) kill() (err error, before bool) {
-	if !p.alive() {
-		return p.err, true
-	}
-	_ = p.cmd.Process.Kill() // fails only of a process that is gone
-	<-p.ended
-	return nil, false
-}
-
-func (p *process) stop(ctx context.Context) error {
-	if !p.alive() {
-		return fmt.Errorf("the operator had ended by itself: %w", p.err)
-	}
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // as above
-	ctx, cancel := context.WithTimeout(ctx, 35*time.Second)
-	defer cancel()
-	select {
-	case <-p.ended:
-		if p.err != nil {
-			return fmt.Errorf("the operator was told to stop and ended with %w", p.err)
-		}
-		return nil
-	case <-ctx.Done():
-		p.kill()
-		return errors.New("the operator did not stop when it was told to")
-	}
 }
 
 // Trouble returns the lines of the operator's log, from an offset, that tell of a panic or a data race, and the new
@@ -273,10 +175,5 @@ func (c *Cell) Trouble(from int64) (lines []string, to int64) {
 	if err != nil || int64(len(text)) < from {
 		return nil, from
 	}
-	for line := range bytes.Lines(text[from:]) {
-		if bytes.Contains(line, []byte("DATA RACE")) || bytes.HasPrefix(line, []byte("panic:")) || bytes.Contains(line, []byte("goroutine 1 [")) || bytes.Contains(line, []byte("panicked")) {
-			lines = append(lines, strings.TrimSpace(string(line)))
-		}
-	}
-	return lines, int64(len(text))
+	return operator.Trouble(string(text[from:])), int64(len(text))
 }

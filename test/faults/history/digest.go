@@ -15,13 +15,14 @@ import (
 
 // Digest is the end state as text, one block for each object, without all that differs between two lives of which
 // nobody would say that they ended differently: names of jobs, namespaces, UIDs, versions, times, nodes, addresses. Of
-// statuses it has only what does not depend on what was seen on the way. Events are no part of it.
-func (v View) Digest() string {
+// statuses it has only what does not depend on what was seen on the way; status says what that is of the subject. Events
+// are no part of it.
+func (v View) Digest(status func(*unstructured.Unstructured) map[string]any) string {
 	var text strings.Builder
 	if v.Job == nil {
 		text.WriteString("--- no job\n")
 	} else {
-		v.block(&text, v.Job, jobStatus(v.Job))
+		v.block(&text, v.Job, status(v.Job))
 	}
 	for _, u := range v.Pods {
 		v.block(&text, u, podStatus(u))
@@ -35,19 +36,32 @@ func (v View) Digest() string {
 	return v.Mask(text.String())
 }
 
-// Mask puts JOB for the name of the job, and hides its namespace.
+// Mask puts JOB for the name of the job, UID for its UID, NAMESPACE for its namespace and ALSO-1, ALSO-2 for the others.
 func (v View) Mask(text string) string {
-	if v.Namespace != "" {
-		text = strings.ReplaceAll(text, "."+v.Namespace+".svc", ".NAMESPACE.svc")
+	for i, namespace := range v.Also { // before the namespace that theirs may begin with
+		text = mask(text, namespace, fmt.Sprint("ALSO-", i+1))
 	}
-	if v.Name != "" {
-		text = regexp.MustCompile(`\b`+regexp.QuoteMeta(v.Name)+`\b`).ReplaceAllLiteralString(text, "JOB") // a name of hyphens and letters always compiles
+	text = mask(text, v.Namespace, "NAMESPACE")
+	if v.Job != nil {
+		text = mask(text, string(v.Job.GetUID()), "UID")
 	}
-	return text
+	return mask(text, v.Name, "JOB")
+}
+
+// mask a word.
+func mask(text, word, by string) string {
+	if word == "" || !strings.Contains(text, word) {
+		return text
+	}
+	return regexp.MustCompile(`\b`+regexp.QuoteMeta(word)+`\b`).ReplaceAllLiteralString(text, by) // a quoted word always compiles
 }
 
 func (v View) block(text *strings.Builder, u *unstructured.Unstructured, status map[string]any) {
-	fmt.Fprintf(text, "--- %s %s\n", u.GetKind(), u.GetName())
+	in := ""
+	if u.GetNamespace() != v.Namespace {
+		in = " in " + u.GetNamespace()
+	}
+	fmt.Fprintf(text, "--- %s %s%s\n", u.GetKind(), u.GetName(), in)
 	body := u.DeepCopy().Object
 	for _, field := range []string{"kind", "metadata", "status"} {
 		delete(body, field)
@@ -106,8 +120,8 @@ func (v View) whose(owner types.UID) string {
 // ledgerAnnotation is where Stoic keeps a job's ledger. Another operator has none.
 const ledgerAnnotation = "training.kubeflow.org/ledger"
 
-// maskLedger leaves the count of restarts, and the verdict if it is another than the status has: which failed pods are still
-// named depends on when the ledger was written last, and whether the verdict was noted on whether pods were seen to go.
+// maskLedger leaves the count of restarts, and the verdict if it is another than the status has: which failed pods and
+// which successes are named depends on when the ledger was written last, and whether the verdict was noted on whether pods were seen to go.
 func maskLedger(text, state string) string {
 	if text == "" {
 		text = `{"restarts":0}`
@@ -156,8 +170,8 @@ func maskSpec(spec map[string]any) {
 	}
 }
 
-// jobStatus is the state of a job: its last condition that is True, the counts, and which times it has.
-func jobStatus(u *unstructured.Unstructured) map[string]any {
+// JobStatus is the state of a job: its last condition that is True, the counts, and which times it has.
+func JobStatus(u *unstructured.Unstructured) map[string]any {
 	last := State(u)
 	found := map[string]any{"ledger": maskLedger(u.GetAnnotations()[ledgerAnnotation], last.Type)}
 	if last.Type != "" {

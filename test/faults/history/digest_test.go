@@ -49,14 +49,14 @@ status:
 		"uid": "TFJob" + salt, "controller": true}}, "metadata", "ownerReferences"); err != nil {
 		t.Fatal(err)
 	}
-	return View{Namespace: "ns" + salt, Name: name, Job: job, Pods: []*unstructured.Unstructured{pod},
+	return View{Subject: Subject{Resource: resource("TFJob"), Namespace: "ns" + salt, Name: name}, Job: job, Pods: []*unstructured.Unstructured{pod},
 		Services: []*unstructured.Unstructured{of("Service", "-worker-0", "spec: {clusterIP: None}")},
 		Extras:   []*unstructured.Unstructured{of("PodGroup", "", "spec: {minMember: 1}\nstatus: {phase: Running, conditions: [SALT]}")},
 		Events:   []*unstructured.Unstructured{of("Event", salt, "")}}
 }
 
 func TestDigestOfTwoLives(t *testing.T) {
-	if diff := cmp.Diff(aView(t, "one", "aaa").Digest(), aView(t, "another-7", "bb").Digest()); diff != "" {
+	if diff := cmp.Diff(aView(t, "one", "aaa").Digest(JobStatus), aView(t, "another-7", "bb").Digest(JobStatus)); diff != "" {
 		t.Errorf("two lives that ended alike (-one +other):\n%s", diff)
 	}
 }
@@ -101,9 +101,29 @@ func TestDigestSees(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			changed := aView(t, "one", "aaa")
 			change(t, &changed)
-			if changed.Digest() == aView(t, "one", "aaa").Digest() {
+			if changed.Digest(JobStatus) == aView(t, "one", "aaa").Digest(JobStatus) {
 				t.Error("the digest does not say so")
 			}
 		})
+	}
+}
+
+// TestDigestOfManyNamespaces: in which of its namespaces a dependent is makes a difference; what the namespaces are called,
+// and the UID of the object, do not, wherever they are written.
+func TestDigestOfManyNamespaces(t *testing.T) {
+	of := func(salt, in string) string {
+		job := object(t, "FooBar", "x"+salt, "uid-"+salt, 1, "spec: {target: x"+salt+"-a, targetNamespace: here"+salt+"-there}")
+		job.SetNamespace("here" + salt)
+		c := object(t, "ConfigMap", "x"+salt+"-a", "c", 1, "metadata: {annotations: {owner: here"+salt+"/x"+salt+" uid-"+salt+"}}\ndata: {a: b}")
+		c.SetNamespace(in)
+		v := View{Subject: Subject{Resource: resource("FooBar"), Namespace: "here" + salt, Name: "x" + salt, Also: []string{"here" + salt + "-there"}},
+			Job: job, Extras: []*unstructured.Unstructured{c}}
+		return v.Digest(JobStatus)
+	}
+	if diff := cmp.Diff(of("1", "here1-there"), of("22", "here22-there")); diff != "" {
+		t.Errorf("two lives that ended alike (-one +other):\n%s", diff)
+	}
+	if of("1", "here1-there") == of("1", "here1") {
+		t.Error("the digest does not say where a ConfigMap is")
 	}
 }

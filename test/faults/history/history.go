@@ -30,14 +30,34 @@ type Gap struct {
 	Why      string
 }
 
-// group is that of all jobs; what else has the name of a job is an extra object of it.
-const group = "kubeflow.org"
+// Subject is the object whose life is recorded, and where its dependents are. A dependent has the name of the object, or
+// one that begins with it and a hyphen, and is of another resource.
+type Subject struct {
+	Resource  schema.GroupVersionResource
+	Namespace string // "" of a cluster-scoped object
+	Name      string
+	// Also are the other namespaces in which dependents, or events, may be. Events about cluster-scoped objects are in
+	// the namespace default.
+	Also []string
+}
 
-// Life is what happened to one job: to objects of its name, to its pods and services, and what was told of them. It goes
-// on until it is forgotten. Two jobs whose names differ by a hyphen and more must not live in one namespace.
+// namespaces of all objects of the life.
+func (s Subject) namespaces() []string { return append([]string{s.Namespace}, s.Also...) }
+
+// takes says whether a version is one of the subject's life, if its namespace is.
+func (s Subject) takes(v Version) bool {
+	name := about(v)
+	if name == s.Name {
+		return true
+	}
+	return v.Resource != s.Resource && strings.HasPrefix(name, s.Name+"-")
+}
+
+// Life is what happened to one subject and its dependents, and the events about them. It ends when it is forgotten. Two
+// subjects whose names differ by a hyphen and more must not be in one namespace.
 type Life struct {
-	recorder       *Recorder
-	namespace, job string
+	recorder *Recorder
+	subject  Subject
 
 	// Guarded by the recorder's lock.
 	versions []Version // in the order in which they were told
@@ -50,18 +70,18 @@ type Life struct {
 
 // place is where an object is found.
 type place struct {
-	resource schema.GroupVersionResource
-	name     string
+	resource        schema.GroupVersionResource
+	namespace, name string
 }
 
-func newLife(r *Recorder, namespace, job string) *Life {
-	return &Life{recorder: r, namespace: namespace, job: job, now: map[place]*unstructured.Unstructured{},
+func newLife(r *Recorder, s Subject) *Life {
+	return &Life{recorder: r, subject: s, now: map[place]*unstructured.Unstructured{},
 		made: map[place][]types.UID{}, latest: map[types.UID]uint64{}, changed: make(chan struct{})}
 }
 
 // Of makes a life of versions that are known already. They are taken as told in that order.
-func Of(namespace, job string, versions ...Version) *Life {
-	l := newLife(&Recorder{}, namespace, job)
+func Of(s Subject, versions ...Version) *Life {
+	l := newLife(&Recorder{}, s)
 	for _, v := range versions {
 		l.add(v)
 	}
@@ -70,7 +90,7 @@ func Of(namespace, job string, versions ...Version) *Life {
 
 // add a version. The caller holds the lock.
 func (l *Life) add(v Version) {
-	at := place{v.Resource, v.Object.GetName()}
+	at := place{v.Resource, v.Object.GetNamespace(), v.Object.GetName()}
 	if uid := v.Object.GetUID(); !slices.Contains(l.made[at], uid) {
 		l.made[at] = append(l.made[at], uid)
 	}
@@ -85,9 +105,20 @@ func (l *Life) add(v Version) {
 	l.changed = make(chan struct{})
 }
 
-// Job and Namespace are its names.
-func (l *Life) Job() string       { return l.job }
-func (l *Life) Namespace() string { return l.namespace }
+// Subject is whose life it is.
+func (l *Life) Subject() Subject { return l.subject }
+
+// ResourceOf an object of the life, by its UID; the zero value of one that was never seen.
+func (l *Life) ResourceOf(uid types.UID) schema.GroupVersionResource {
+	l.recorder.mu.Lock()
+	defer l.recorder.mu.Unlock()
+	for at, uids := range l.made {
+		if slices.Contains(uids, uid) {
+			return at.resource
+		}
+	}
+	return schema.GroupVersionResource{}
+}
 
 // Versions lists all in the order of their resourceVersions.
 func (l *Life) Versions() []Version {
@@ -157,10 +188,10 @@ func (l *Life) View() View {
 func (l *Life) look() (View, <-chan struct{}) {
 	l.recorder.mu.Lock()
 	defer l.recorder.mu.Unlock()
-	v := View{Namespace: l.namespace, Name: l.job, Incarnations: map[types.UID]int{}}
+	v := View{Subject: l.subject, Incarnations: map[types.UID]int{}}
 	for at, object := range l.now {
 		switch {
-		case at.resource.Group == group:
+		case at.resource == l.subject.Resource:
 			v.Job = object
 		case at.resource.Resource == "pods":
 			v.Pods = append(v.Pods, object)
@@ -174,7 +205,7 @@ func (l *Life) look() (View, <-chan struct{}) {
 	}
 	for _, list := range [][]*unstructured.Unstructured{v.Pods, v.Services, v.Extras, v.Events} {
 		slices.SortFunc(list, func(a, b *unstructured.Unstructured) int {
-			return cmp.Or(cmp.Compare(a.GetName(), b.GetName()), cmp.Compare(a.GetKind(), b.GetKind()))
+			return cmp.Or(cmp.Compare(a.GetName(), b.GetName()), cmp.Compare(a.GetKind(), b.GetKind()), cmp.Compare(a.GetNamespace(), b.GetNamespace()))
 		})
 	}
 	for _, uids := range l.made {
@@ -197,7 +228,7 @@ func (l *Life) Await(ctx context.Context, what string, holds func(View) (ok bool
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return fmt.Errorf("job %s/%s: wait for %s: %w; last seen: %s", l.namespace, l.job, what, context.Cause(ctx), saw)
+			return fmt.Errorf("%s %s/%s: wait for %s: %w; last seen: %s", l.subject.Resource.Resource, l.subject.Namespace, l.subject.Name, what, context.Cause(ctx), saw)
 		}
 	}
 }
@@ -225,21 +256,24 @@ func (l *Life) Quiet(ctx context.Context, while time.Duration) error {
 		case <-timer.C:
 			return nil
 		case <-ctx.Done():
-			return fmt.Errorf("job %s/%s: wait for %v without a change: %w", l.namespace, l.job, while, context.Cause(ctx))
+			return fmt.Errorf("%s %s/%s: wait for %v without a change: %w", l.subject.Resource.Resource, l.subject.Namespace, l.subject.Name, while, context.Cause(ctx))
 		}
 	}
 }
 
-// owners lists the jobs whose lives an object may be part of: of a pod "a-b-0" those named a-b-0, a-b and a.
-func owners(resource schema.GroupVersionResource, u *unstructured.Unstructured) []string {
-	name := u.GetName()
-	if resource.Resource == "events" {
-		name, _, _ = unstructured.NestedString(u.Object, "involvedObject", "name")
+// about is the name by which a version belongs to a life: its own, or that of the object which an event is about.
+func about(v Version) string {
+	if v.Resource.Resource == "events" {
+		name, _, _ := unstructured.NestedString(v.Object.Object, "involvedObject", "name")
+		return name
 	}
+	return v.Object.GetName()
+}
+
+// candidates are the names of the subjects that a version may be of: of a pod "a-b-0" a-b-0, a-b and a.
+func candidates(v Version) []string {
+	name := about(v)
 	found := []string{name}
-	if resource.Group == group {
-		return found
-	}
 	for {
 		cut := strings.LastIndexByte(name, '-')
 		if cut < 0 {

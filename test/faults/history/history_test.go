@@ -21,7 +21,7 @@ import (
 func resource(kind string) schema.GroupVersionResource {
 	switch kind {
 	case "TFJob":
-		return schema.GroupVersionResource{Group: group, Version: "v1", Resource: "tfjobs"}
+		return schema.GroupVersionResource{Group: "kubeflow.org", Version: "v1", Resource: "tfjobs"}
 	case "PodGroup":
 		return schema.GroupVersionResource{Group: "scheduling.volcano.sh", Version: "v1beta1", Resource: "podgroups"}
 	}
@@ -60,6 +60,11 @@ func tell(r *Recorder, kind watch.EventType, u *unstructured.Unstructured) {
 	r.tell(kind, resource(u.GetKind()), u)
 }
 
+// subjectOf these tests: a job.
+func subjectOf(job string) Subject {
+	return Subject{Resource: resource("TFJob"), Namespace: "ns", Name: job}
+}
+
 func names(list []*unstructured.Unstructured) (found []string) {
 	for _, u := range list {
 		found = append(found, u.GetName())
@@ -73,7 +78,7 @@ func TestLife(t *testing.T) {
 	tell(r, watch.Added, object(t, "TFJob", "job", "j", 1, ""))
 	tell(r, watch.Added, object(t, "TFJob", "job-like", "x", 2, ""))
 	tell(r, watch.Added, object(t, "Pod", "job-worker-0", "p", 4, ""))
-	l := r.Life("ns", "job")
+	l := r.Life(subjectOf("job"))
 	tell(r, watch.Added, object(t, "Service", "job-worker-0", "s", 3, ""))
 	tell(r, watch.Added, object(t, "PodGroup", "job", "g", 5, ""))
 	tell(r, watch.Added, object(t, "Event", "e", "e", 6, "involvedObject: {name: job-worker-0}"))
@@ -97,20 +102,64 @@ func TestLife(t *testing.T) {
 		[]map[string]int{l.Created("pods"), l.Deleted("pods"), l.Created("services"), l.Deleted("services")}); diff != "" {
 		t.Errorf("created and deleted (-want +got):\n%s", diff)
 	}
-	r.Forget("ns", "job")
+	r.Forget(subjectOf("job"))
 	tell(r, watch.Modified, object(t, "Pod", "job-worker-0", "q", 11, ""))
-	if n := len(r.Life("ns", "job").Versions()); n != 0 {
+	if n := len(r.Life(subjectOf("job")).Versions()); n != 0 {
 		t.Errorf("%d versions after it was forgotten", n)
 	}
-	if n := len(r.Life("ns", "job-like").Versions()); n != 1 {
+	if n := len(r.Life(subjectOf("job-like")).Versions()); n != 1 {
 		t.Errorf("%d versions of the other job, want 1", n)
+	}
+}
+
+// TestLifeInManyNamespaces: the dependents of an object may be in other namespaces, and have names there that they have at
+// home, too; the object itself may be cluster-scoped. What others have there is no part of it.
+func TestLifeInManyNamespaces(t *testing.T) {
+	in := func(namespace string, u *unstructured.Unstructured) *unstructured.Unstructured {
+		u.SetNamespace(namespace)
+		return u
+	}
+	for name, s := range map[string]Subject{
+		"namespaced":     {Resource: resource("FooBar"), Namespace: "ns", Name: "x", Also: []string{"there"}},
+		"cluster-scoped": {Resource: resource("FooBar"), Name: "x", Also: []string{"ns", "there"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRecorder()
+			tell(r, watch.Added, in("there", object(t, "ConfigMap", "x-a", "a", 1, "")))
+			tell(r, watch.Added, in("there", object(t, "ConfigMap", "y-a", "other", 2, "")))
+			l := r.Life(s)
+			tell(r, watch.Added, in(s.Namespace, object(t, "FooBar", "x", "f", 3, "")))
+			tell(r, watch.Added, in(s.Namespace, object(t, "FooBar", "x-y", "g", 4, "")))
+			tell(r, watch.Added, in("ns", object(t, "ConfigMap", "x-a", "b", 5, "")))
+			tell(r, watch.Added, in("elsewhere", object(t, "ConfigMap", "x-a", "c", 6, "")))
+			v := l.View()
+			var found []string
+			for _, u := range v.Dependents() {
+				found = append(found, fmt.Sprint(u.GetNamespace(), "/", u.GetName(), " ", u.GetUID(), " ", v.Incarnations[u.GetUID()]))
+			}
+			if diff := cmp.Diff([]string{"ns/x-a b 1", "there/x-a a 1"}, found); diff != "" || v.Job.GetUID() != "f" {
+				t.Errorf("the object %s, its dependents (-want +got):\n%s", v.Job.GetUID(), diff)
+			}
+			if got := l.ResourceOf("b"); got != resource("ConfigMap") {
+				t.Errorf("the resource of a ConfigMap: %v", got)
+			}
+			r.miss(resource("ConfigMap"), "a reason")
+			if n := len(l.Gaps()); n != 1 {
+				t.Errorf("%d gaps, want 1", n)
+			}
+			r.Forget(s)
+			tell(r, watch.Deleted, in("there", object(t, "ConfigMap", "x-a", "a", 7, "")))
+			if n := len(r.Life(s).Versions()); n != 0 {
+				t.Errorf("%d versions after it was forgotten", n)
+			}
+		})
 	}
 }
 
 // TestAwait: it is woken by a version, and says what it saw last if none comes.
 func TestAwait(t *testing.T) {
 	r := newRecorder()
-	l := r.Life("ns", "job")
+	l := r.Life(subjectOf("job"))
 	there := func(v View) (bool, string) { return len(v.Pods) > 0, fmt.Sprintf("%d pods", len(v.Pods)) }
 	done := make(chan error)
 	go func() { done <- l.Await(context.Background(), "a pod", there) }()
@@ -135,7 +184,7 @@ func TestAwait(t *testing.T) {
 // TestQuiet: a change puts it off.
 func TestQuiet(t *testing.T) {
 	r := newRecorder()
-	l := r.Life("ns", "job")
+	l := r.Life(subjectOf("job"))
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := l.Quiet(ended, time.Hour); !errors.Is(err, context.Canceled) {

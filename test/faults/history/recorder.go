@@ -19,15 +19,15 @@ type Recorder struct {
 	running sync.WaitGroup
 
 	mu    sync.Mutex
-	lives map[key]*Life
+	lives map[key]*Life // by each namespace of the life
 	// early holds, by namespace, what no life that anybody asked for is made of yet.
 	early map[string][]Version
 	// over are lives that were forgotten: what is still told of them is not kept.
-	over map[key]bool
+	over map[key]Subject
 	gaps []Gap
 }
 
-type key struct{ namespace, job string }
+type key struct{ namespace, name string }
 
 // Record watches resources in all namespaces until ctx ends. It returns when all that exists is known. A resource that
 // is not served is watched as soon as it is.
@@ -56,41 +56,45 @@ func Record(ctx context.Context, config *rest.Config, resources ...schema.GroupV
 }
 
 func newRecorder() *Recorder {
-	return &Recorder{lives: map[key]*Life{}, early: map[string][]Version{}, over: map[key]bool{}}
+	return &Recorder{lives: map[key]*Life{}, early: map[string][]Version{}, over: map[key]Subject{}}
 }
 
 // Wait returns when nothing runs any more, after the end of the context.
 func (r *Recorder) Wait() { r.running.Wait() }
 
-// Life of a job: what was told of it so far, and what will be.
-func (r *Recorder) Life(namespace, job string) *Life {
+// Life of a subject: what was seen of it so far, and what will be.
+func (r *Recorder) Life(s Subject) *Life {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	k := key{namespace, job}
-	if l := r.lives[k]; l != nil {
+	if l := r.lives[key{s.Namespace, s.Name}]; l != nil {
 		return l
 	}
-	l := newLife(r, namespace, job)
+	l := newLife(r, s)
 	l.gaps = slices.Clone(r.gaps)
-	r.lives[k] = l
-	delete(r.over, k)
-	r.early[namespace] = slices.DeleteFunc(r.early[namespace], func(v Version) bool {
-		mine := slices.Contains(owners(v.Resource, v.Object), job)
-		if mine {
-			l.add(v)
-		}
-		return mine
-	})
+	for _, namespace := range s.namespaces() {
+		k := key{namespace, s.Name}
+		r.lives[k] = l
+		delete(r.over, k)
+		r.early[namespace] = slices.DeleteFunc(r.early[namespace], func(v Version) bool {
+			mine := s.takes(v)
+			if mine {
+				l.add(v)
+			}
+			return mine
+		})
+	}
 	return l
 }
 
-// Forget drops what was kept of a job. A life that somebody holds stays as it is.
-func (r *Recorder) Forget(namespace, job string) {
+// Forget drops what was kept of a subject. A life that somebody holds stays as it is.
+func (r *Recorder) Forget(s Subject) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	k := key{namespace, job}
-	delete(r.lives, k)
-	r.over[k] = true
+	for _, namespace := range s.namespaces() {
+		k := key{namespace, s.Name}
+		delete(r.lives, k)
+		r.over[k] = s
+	}
 }
 
 // tell adds a version to the life that it is part of.
@@ -99,13 +103,13 @@ func (r *Recorder) tell(kind watch.EventType, resource schema.GroupVersionResour
 	v := Version{At: time.Now(), Type: kind, Resource: resource, Object: u}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, job := range owners(resource, u) {
-		k := key{u.GetNamespace(), job}
-		if l := r.lives[k]; l != nil {
+	for _, name := range candidates(v) {
+		k := key{u.GetNamespace(), name}
+		if l := r.lives[k]; l != nil && l.subject.takes(v) {
 			l.add(v)
 			return
 		}
-		if r.over[k] {
+		if s, over := r.over[k]; over && s.takes(v) {
 			return
 		}
 	}
@@ -118,7 +122,9 @@ func (r *Recorder) miss(resource schema.GroupVersionResource, why string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.gaps = append(r.gaps, gap)
-	for _, l := range r.lives {
-		l.gaps = append(l.gaps, gap)
+	for k, l := range r.lives {
+		if k.namespace == l.subject.Namespace { // once for each life
+			l.gaps = append(l.gaps, gap)
+		}
 	}
 }

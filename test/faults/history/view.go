@@ -1,14 +1,17 @@
 package history
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 )
 
 // View is what exists of a life at one moment. Absent is nil; lists are sorted by name. Nobody writes to the objects.
 type View struct {
-	Namespace, Name        string // of the job, also if it does not exist
-	Job                    *unstructured.Unstructured
+	Subject                            // also if it does not exist
+	Job     *unstructured.Unstructured // the object of the subject: a job, or what another operator serves
+	// Pods, Services, and all dependents that are neither.
 	Pods, Services, Extras []*unstructured.Unstructured
 	Events                 []*unstructured.Unstructured
 	// Incarnations says of each object how many of its name there were with it: 1, 2, ...
@@ -20,6 +23,11 @@ func (v View) Pod(name string) *unstructured.Unstructured { return named(v.Pods,
 
 // Service of that name, or nil.
 func (v View) Service(name string) *unstructured.Unstructured { return named(v.Services, name) }
+
+// Dependents lists all: pods, services, and the others.
+func (v View) Dependents() []*unstructured.Unstructured {
+	return slices.Concat(v.Pods, v.Services, v.Extras)
+}
 
 // Extra is the object of a kind, or nil.
 func (v View) Extra(kind string) *unstructured.Unstructured {

@@ -19,6 +19,11 @@ import (
 	"stoic/test/faults/proxy"
 )
 
+// aJob is whose life the stories of these tests are.
+func aJob() history.Subject {
+	return history.Subject{Resource: schema.GroupVersionResource{Group: "kubeflow.org", Version: "v1", Resource: "tfjobs"}, Name: "job"}
+}
+
 // story is a life in the making: versions a second apart, and requests.
 type story struct {
 	t        *testing.T
@@ -48,7 +53,7 @@ func (s *story) tell(line, more string) {
 	}
 	resource := schema.GroupVersionResource{Version: "v1", Resource: strings.ToLower(fields[1]) + "s"}
 	if fields[1] == "TFJob" {
-		resource.Group = jobs
+		resource.Group = "kubeflow.org"
 	}
 	u.SetAPIVersion(resource.GroupVersion().String())
 	u.SetKind(fields[1])
@@ -64,13 +69,13 @@ func (s *story) ask(line, body, answer string) {
 	e := proxy.Entry{Request: proxy.Request{Verb: fields[0], Resource: fields[1], Name: fields[2], Body: []byte(body), Number: len(s.journal) + 1},
 		Began: s.now(), Ended: s.now(), Forwarded: true, Code: 200, Body: []byte(answer)}
 	if fields[1] == "tfjobs" {
-		e.Group = jobs
+		e.Group = "kubeflow.org"
 	}
 	s.journal = append(s.journal, e)
 }
 
 func (s *story) judge(against Reference) []Violation {
-	return Judge(history.Of("ns", "job", s.versions...), s.journal, s.lists, against, s.limits)
+	return Judge(Jobs(), history.Of(aJob(), s.versions...), s.journal, s.lists, against, s.limits)
 }
 
 // pod's metadata and status.
@@ -85,7 +90,7 @@ const spec = `spec: {tfReplicaSpecs: {Worker: {replicas: 2}}}, `
 func good(t *testing.T) *story {
 	s := &story{t: t, limits: Limits{Paths: []string{"spec.x"}}}
 	s.tell("ADDED TFJob job j", `{`+spec+`}`)
-	s.tell("MODIFIED TFJob job j", `{`+spec+`status: {observedGeneration: 1, conditions: [{type: Stalled, status: "True"}, {type: Failed, status: "True", reason: InvalidSpec}]}}`)
+	s.tell("MODIFIED TFJob job j", `{metadata: {generation: 1}, `+spec+`status: {observedGeneration: 1, conditions: [{type: Stalled, status: "True"}, {type: Failed, status: "True", reason: InvalidSpec}]}}`)
 	s.tell("ADDED Event e e", `{type: Warning, reason: TFJobFailedValidation, count: 1, involvedObject: {name: job, fieldPath: spec.x}}`)
 	s.ask("create pods job-worker-0", "", `{"metadata":{"uid":"p0"}}`)
 	s.tell("ADDED Pod job-worker-0 p0", pod("j", "0", "Pending"))
@@ -102,7 +107,7 @@ func good(t *testing.T) *story {
 
 func TestNothingWrong(t *testing.T) {
 	s := good(t)
-	reference := Observe(history.Of("ns", "job", s.versions...), s.journal)
+	reference := Observe(Jobs(), history.Of(aJob(), s.versions...), s.journal)
 	for _, v := range s.judge(reference) {
 		t.Error(v)
 	}
@@ -179,7 +184,7 @@ func TestEachOracle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := good(t)
-			reference := Observe(history.Of("ns", "job", s.versions...), s.journal)
+			reference := Observe(Jobs(), history.Of(aJob(), s.versions...), s.journal)
 			test.spoil(s)
 			found := s.judge(reference)
 			if !slices.ContainsFunc(found, func(v Violation) bool { return v.Oracle == test.oracle && strings.Contains(v.Text, test.text) }) {
@@ -210,7 +215,7 @@ func TestLedgerInTheEndState(t *testing.T) {
 			s.versions[len(s.versions)-1].Object.SetAnnotations(map[string]string{"training.kubeflow.org/ledger": text})
 		}
 		note(`{"restarts":0,"verdict":"Succeeded"}`)
-		reference := Observe(history.Of("ns", "job", s.versions...), s.journal)
+		reference := Observe(Jobs(), history.Of(aJob(), s.versions...), s.journal)
 		note(ledger)
 		if found := s.judge(reference); len(found) != want {
 			t.Errorf("%s: found %v", ledger, found)
@@ -238,6 +243,9 @@ func TestAllowed(t *testing.T) {
 			s.tell("ADDED Pod job-worker-1 p3", pod("j", "1", "Running"))
 			s.limits.Pods = 1
 		},
+		"a generation that somebody else writes into the status": func(s *story) {
+			s.tell("MODIFIED TFJob job j", `{metadata: {generation: 1}, `+spec+`status: {observedGeneration: 77, completionTime: "1", conditions: [{type: Stalled, status: "True"}, {type: Succeeded, status: "True"}]}}`)
+		},
 		"once more after a suspension": func(s *story) {
 			s.tell("MODIFIED TFJob job j", `{spec: {runPolicy: {suspend: true}}, status: {completionTime: "1", conditions: [{type: Succeeded, status: "True"}]}}`)
 			s.tell("MODIFIED TFJob job j", `{spec: {runPolicy: {suspend: false}}, status: {completionTime: "1", conditions: [{type: Succeeded, status: "True"}]}}`)
@@ -247,7 +255,7 @@ func TestAllowed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := good(t)
 			change(s)
-			reference := Observe(history.Of("ns", "job", s.versions...), s.journal)
+			reference := Observe(Jobs(), history.Of(aJob(), s.versions...), s.journal)
 			for _, v := range s.judge(reference) {
 				t.Error(v)
 			}
@@ -255,11 +263,29 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
+// TestTaken: what others have deleted is made once more, and not twice.
+func TestTaken(t *testing.T) {
+	for made, want := range map[int]int{0: 2, 1: 0, 2: 2} {
+		s := good(t)
+		s.tell("ADDED Service job-worker-0 s0", "")
+		reference := Observe(Jobs(), history.Of(aJob(), s.versions...), s.journal)
+		for i := range made {
+			s.tell(fmt.Sprintf("DELETED Service job-worker-0 s%d", i), "")
+			s.tell(fmt.Sprintf("ADDED Service job-worker-0 s%d", i+1), "")
+		}
+		s.limits.Taken = map[string]map[string]int{"services": {"JOB-worker-0": 1}}
+		found := s.judge(reference)
+		if len(found) != want {
+			t.Errorf("made %d times again: %v", made, found)
+		}
+	}
+}
+
 // TestMadeInTheMoment: what is made for a job that is just being deleted, and goes with it, is no difference.
 func TestMadeInTheMoment(t *testing.T) {
 	s := good(t)
 	s.tell("DELETED TFJob job j", `{`+spec+`status: {completionTime: "1", conditions: [{type: Succeeded, status: "True"}]}}`)
-	reference := Observe(history.Of("ns", "job", s.versions...), s.journal)
+	reference := Observe(Jobs(), history.Of(aJob(), s.versions...), s.journal)
 	const child = `{metadata: {ownerReferences: [{apiVersion: a, kind: TFJob, name: job, uid: j, controller: true}]}}`
 	s.tell("ADDED Service job-worker-0 s", child)
 	s.tell("DELETED Service job-worker-0 s", child)

@@ -13,85 +13,20 @@ import (
 	"stoic/test/faults/history"
 )
 
-// pods: no more are ever made for a job than it has replicas, once more after each suspension, and one for each that failed.
-func (c *aCase) pods() (found []string) {
-	made, failed := map[types.UID]map[types.UID]bool{}, map[types.UID]map[types.UID]bool{}
-	for _, v := range c.versions {
-		if v.Resource.Resource != "pods" {
-			continue
-		}
-		owner := history.Owner(v.Object)
-		note(made, owner, v.Object.GetUID())
-		if history.Phase(v.Object) == "Failed" && v.Object.GetDeletionTimestamp() == nil {
-			note(failed, owner, v.Object.GetUID())
-		}
-	}
-	for uid, versions := range c.jobs {
-		limit := replicas(versions)*(1+resumptions(versions)) + len(failed[uid]) + c.limits.Pods
-		if n := len(made[uid]); n > limit {
-			found = append(found, fmt.Sprintf("%d pods were made for job %s, at most %d (%d failed)", n, uid, limit, len(failed[uid])))
-		}
-	}
-	return found
-}
-
-func note(in map[types.UID]map[types.UID]bool, owner, uid types.UID) {
-	if in[owner] == nil {
-		in[owner] = map[types.UID]bool{}
-	}
-	in[owner][uid] = true
-}
-
-// replicas is the most that a job has ever asked for, role by role.
-func replicas(versions []history.Version) (sum int) {
-	most := map[string]int64{}
-	for _, v := range versions {
-		spec, _ := v.Object.Object["spec"].(map[string]any)
-		for field, value := range spec {
-			roles, ok := value.(map[string]any)
-			if !ok || !strings.HasSuffix(field, "ReplicaSpecs") {
-				continue
-			}
-			for role := range roles {
-				n, ok, err := unstructured.NestedInt64(roles, role, "replicas")
-				if !ok || err != nil {
-					n = 1
-				}
-				most[role] = max(most[role], n)
-			}
-		}
-	}
-	for _, n := range most {
-		sum += int(n)
-	}
-	return sum
-}
-
-// resumptions counts how often a job was suspended and resumed.
-func resumptions(versions []history.Version) (n int) {
-	was := false
-	for _, v := range versions {
-		is, _, _ := unstructured.NestedBool(v.Object.Object, "spec", "runPolicy", "suspend")
-		if was && !is {
-			n++
-		}
-		was = is
-	}
-	return n
-}
-
 // told: while a job is rejected a condition says so, and each path that is wrong is told by one Warning event for each
 // generation that was rejected.
-func (c *aCase) told() (found []string) {
-	if len(c.limits.Paths) == 0 {
+func (c *Case) told() (found []string) {
+	if len(c.Limits.Paths) == 0 {
 		return nil
 	}
 	rejected := map[string]bool{}
-	for uid, versions := range c.jobs {
+	for uid, versions := range c.Objects {
 		for _, v := range versions {
 			if history.Is(v.Object, "Stalled") {
 				generation, _, _ := unstructured.NestedInt64(v.Object.Object, "status", "observedGeneration")
-				rejected[fmt.Sprint(uid, generation)] = true
+				if generation <= v.Object.GetGeneration() { // else somebody else wrote it
+					rejected[fmt.Sprint(uid, generation)] = true
+				}
 			}
 		}
 	}
@@ -99,7 +34,7 @@ func (c *aCase) told() (found []string) {
 		return []string{"no condition ever said that the job is rejected"}
 	}
 	events := map[string]map[types.UID]int64{}
-	for _, v := range c.versions {
+	for _, v := range c.Versions {
 		kind, _, _ := unstructured.NestedString(v.Object.Object, "type")
 		reason, _, _ := unstructured.NestedString(v.Object.Object, "reason")
 		if v.Resource.Resource != "events" || kind != "Warning" || !strings.HasSuffix(reason, "FailedValidation") {
@@ -112,7 +47,7 @@ func (c *aCase) told() (found []string) {
 		}
 		events[path][v.Object.GetUID()] = max(count, 1)
 	}
-	for _, path := range c.limits.Paths {
+	for _, path := range c.Limits.Paths {
 		var n int64
 		for _, count := range events[path] {
 			n += count

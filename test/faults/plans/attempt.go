@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stoic/test/faults/oracle"
+	"stoic/test/faults/scenario"
 )
 
 const (
@@ -22,21 +23,8 @@ const (
 // counted where CRDs come and go (package upheaval).
 const mostResident, mostFiles = 256 << 20, 256
 
-// tries of a plan whose lives the simulated kubelet disturbs.
-const tries = 3
-
-// try lives a plan in a cell and judges it; once more if the simulator was at fault.
-func (s *Stage) try(ctx context.Context, p Plan, w *worker) (result Result) {
-	for n := range tries {
-		if result = s.once(ctx, p, w); !result.Disturbed {
-			result.Again = n
-			break
-		}
-	}
-	return result
-}
-
-func (s *Stage) once(ctx context.Context, p Plan, w *worker) Result {
+// try a plan in a cell and judge it.
+func (s *Stage) try(ctx context.Context, p Plan, w *worker) Result {
 	began := time.Now()
 	result := Result{Plan: p}
 	a, err := s.attempt(p, w)
@@ -51,7 +39,6 @@ func (s *Stage) once(ctx context.Context, p Plan, w *worker) Result {
 		result.Violations = []oracle.Violation{{Oracle: "run", Text: errOver.Error()}}
 	}
 	result.Took = time.Since(began)
-	result.Disturbed = len(result.Violations) > 0 && a != nil && a.disturbed()
 	if a != nil {
 		if len(result.Violations) > 0 && ctx.Err() == nil {
 			result.Evidence = s.evidence(a, result)
@@ -64,13 +51,13 @@ func (s *Stage) once(ctx context.Context, p Plan, w *worker) Result {
 // attempt makes all that a plan needs, with the operator running.
 func (s *Stage) attempt(p Plan, w *worker) (*Attempt, error) {
 	job := s.name()
-	a := &Attempt{Plan: p, Cell: w.cell, Track: w.cell.Proxy.Follow(job), Life: s.recorder.Life(w.cell.Namespace(), job),
+	c := w.use(p.Scenario.Operator)
+	a := &Attempt{Plan: p, Cell: c, Track: c.Proxy.Follow(job), Life: s.recorder.Life(p.Scenario.Subject(w.places, job)), worker: w,
 		Reference: s.references[p.Scenario.Name], notes: map[string]time.Time{}, failed: make(chan error, 8)}
-	a.Actor = s.actor(a.Life, w.cell.Namespace(), job)
-	w.lists = len(a.Cell.Proxy.Lists())
-	_, w.log = a.Cell.Trouble(w.log)
-	w.cell.Unexpected() // of the time before
-	a.worker = w
+	a.Actor = scenario.Actor{Client: s.admin, Namespace: w.places.Namespace, Job: job, Life: a.Life}
+	a.lists = len(a.Cell.Proxy.Lists())
+	_, w.logs[c] = c.Trouble(w.logs[c])
+	a.Cell.Unexpected() // of the time before
 	if err := a.Cell.Serve(p.Scenario.Flags); err != nil {
 		return a, err
 	}
@@ -169,14 +156,14 @@ func (s *Stage) judge(a *Attempt, lived error) []oracle.Violation {
 		found = append(found, oracle.Violation{Oracle: "O7", Text: fmt.Sprintf("the operator holds %d MiB and %d open files, at most %d and %d",
 			resident>>20, files, mostResident>>20, mostFiles)})
 	}
-	lines, to := a.Cell.Trouble(a.worker.log)
-	a.worker.log = to
+	lines, to := a.Cell.Trouble(a.worker.logs[a.Cell])
+	a.worker.logs[a.Cell] = to
 	for _, line := range lines {
 		found = append(found, oracle.Violation{Oracle: "O3", Text: line})
 	}
 	if a.Reference.Digest != "" || lived == nil {
 		lists := a.Cell.Proxy.Lists()
-		found = append(found, oracle.Judge(a.Life, a.Track.Journal(), lists[min(a.worker.lists, len(lists)):], a.Reference.Reference, a.limits())...)
+		found = append(found, oracle.Judge(a.Scenario.Operator.Rules, a.Life, a.Track.Journal(), lists[min(a.lists, len(lists)):], a.Reference.Reference, a.limits())...)
 	}
 	if a.more != nil && lived == nil {
 		found = append(found, a.more(a)...)

@@ -3,9 +3,11 @@ package plans
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"stoic/test/faults/history"
 	"stoic/test/faults/oracle"
@@ -38,7 +40,8 @@ func (a *Attempt) delete(ctx context.Context, policy metav1.DeletionPropagation,
 	if operator == "down" {
 		a.Cell.Kill()
 	}
-	err := a.Actor.Client.Resource(a.Scenario.Resource).Namespace(a.Actor.Namespace).Delete(ctx, a.Actor.Job, metav1.DeleteOptions{PropagationPolicy: &policy})
+	guarded := a.guarded(ctx)
+	err := a.Actor.Primary().Delete(ctx, a.Actor.Job, metav1.DeleteOptions{PropagationPolicy: &policy})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("delete the job: %w", err)
 	}
@@ -47,7 +50,11 @@ func (a *Attempt) delete(ctx context.Context, policy metav1.DeletionPropagation,
 	case "restarted":
 		return a.Cell.Restart()
 	case "down":
-		if err := a.Life.Await(ctx, "everything to be gone with the operator down", gone(policy)); err != nil {
+		gone := a.gone(policy)
+		if guarded {
+			gone = jobGoes // it stays until the operator is up again
+		}
+		if err := a.Life.Await(ctx, "everything to be gone with the operator down", gone); err != nil {
 			return err
 		}
 		return a.Cell.Start(a.Scenario.Flags)
@@ -57,21 +64,31 @@ func (a *Attempt) delete(ctx context.Context, policy metav1.DeletionPropagation,
 
 func jobGone(v history.View) (bool, string) { return v.Job == nil, "the job is there" }
 
-// gone: with the policy orphan pods and services stay.
-func gone(policy metav1.DeletionPropagation) func(history.View) (bool, string) {
+func jobGoes(v history.View) (bool, string) {
+	return v.Job == nil || v.Job.GetDeletionTimestamp() != nil, "the job is there"
+}
+
+// guarded: the object has a finalizer of its operator.
+func (a *Attempt) guarded(ctx context.Context) bool {
+	u, err := a.Actor.Primary().Get(ctx, a.Actor.Job, metav1.GetOptions{})
+	return err == nil && len(u.GetFinalizers()) > 0
+}
+
+// gone: with the policy orphan what an owner reference reaches stays.
+func (a *Attempt) gone(policy metav1.DeletionPropagation) func(history.View) (bool, string) {
 	return func(v history.View) (bool, string) {
+		left := a.Scenario.Operator.Own(v.Dependents())
 		if policy == metav1.DeletePropagationOrphan {
-			return jobGone(v)
+			left = slices.DeleteFunc(left, func(u *unstructured.Unstructured) bool { return v.Namespace == "" || u.GetNamespace() == v.Namespace })
 		}
-		return v.Job == nil && len(v.Pods)+len(v.Services)+len(v.Extras) == 0,
-			fmt.Sprintf("job there: %v, %d pods, %d services, %d others", v.Job != nil, len(v.Pods), len(v.Services), len(v.Extras))
+		return v.Job == nil && len(left) == 0, fmt.Sprintf("job there: %v, %d dependents", v.Job != nil, len(left))
 	}
 }
 
 func (a *Attempt) allGone(policy metav1.DeletionPropagation) (found []oracle.Violation) {
 	ctx, cancel := context.WithTimeout(context.Background(), usualPatience)
 	defer cancel()
-	if err := a.Life.Await(ctx, "everything to be gone", gone(policy)); err != nil {
+	if err := a.Life.Await(ctx, "everything to be gone", a.gone(policy)); err != nil {
 		found = append(found, oracle.Violation{Oracle: "G18", Text: err.Error()})
 	}
 	if policy != metav1.DeletePropagationOrphan {
@@ -87,11 +104,11 @@ func (a *Attempt) allGone(policy metav1.DeletionPropagation) (found []oracle.Vio
 
 // orphaned: at that time the object had lost its owner.
 func (a *Attempt) orphaned(at int64, resource, name string) bool {
-	owners := 1
+	owned := true
 	for _, v := range a.Life.Versions() {
 		if v.At.UnixNano() < at && v.Object.GetName() == name && v.Resource.Resource == resource {
-			owners = len(v.Object.GetOwnerReferences())
+			owned = a.Scenario.Operator.Rules.Owner(v.Object) != ""
 		}
 	}
-	return owners == 0
+	return !owned
 }

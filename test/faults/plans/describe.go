@@ -10,14 +10,14 @@ import (
 // limits of an attempt: what the reference took, what its faults may add, and something for status writes that were put
 // together in the reference.
 func (a *Attempt) limits() oracle.Limits {
-	return oracle.Limits{Writes: 3*a.Reference.Writes + 20 + a.Plan.writes, Events: 3*a.Reference.Events + 10, Pods: a.Plan.pods,
-		Notice: max(a.Plan.notice, usualNotice), Edited: a.Plan.edited, Paths: a.Scenario.Paths}
+	return oracle.Limits{Writes: a.Scenario.Operator.Rules.Writes(a.Reference.Writes) + a.Plan.writes, Events: 3*a.Reference.Events + 10, Pods: a.Plan.pods,
+		Notice: max(a.Plan.notice, usualNotice), Edited: a.Plan.edited, Paths: a.Scenario.Paths, Taken: a.taken}
 }
 
 // describe writes all that is known of a failed attempt: violations, requests, versions, the operator's log.
 func describe(a *Attempt, r Result) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s\njob %s in %s, %v, log %s\n\n", r.Plan.Name(), a.Actor.Job, a.Actor.Namespace, r.Took, a.Cell.Log())
+	fmt.Fprintf(&out, "%s\n%s in %s, %v, log %s\n\n", r.Plan.Name(), a.Actor.Job, a.Actor.Namespace, r.Took, a.Cell.Log())
 	for _, v := range r.Violations {
 		fmt.Fprintf(&out, "%s: %s\n", v.Oracle, v.Text)
 	}

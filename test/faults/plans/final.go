@@ -3,30 +3,36 @@ package plans
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stoic/test/faults/oracle"
 	"stoic/test/faults/scenario"
 )
 
-// ends are G14: when a job has its verdict, somebody deletes all that is left of it and edits its status, and the
-// operator is restarted. Nothing is created, and the verdict stays.
+// ends are G14: when an object has settled, somebody deletes all that is left of it and edits its status, and the operator is
+// restarted. Of a job nothing is created, and its terminal condition stays; other operators make again what was taken, once, and the end
+// state is the same again.
 func ends(sc scenario.Scenario, ref reference) (plans []Plan) {
-	if !ref.finished() {
+	if !ref.settled {
 		return nil
 	}
-	for _, name := range append(sortedNames(statuses()), "") {
+	for _, name := range append(sortedNames(sc.Operator.Statuses), "") {
 		for _, restarts := range []int{0, 1, 3} {
 			fault := fmt.Sprintf("children deleted, %d restarts", restarts)
 			if name != "" {
 				fault += ", status: " + name
 			}
-			plans = append(plans, Plan{Goal: "G14", Scenario: sc, Fault: fault, came: struck, edited: true, writes: 30,
-				spared:     map[string]string{"O1": "the children were deleted", "O2": "the children were deleted"},
-				afterwards: func(ctx context.Context, a *Attempt) error { return a.disturbTheDead(ctx, name, restarts) },
-				more:       staysDead})
+			p := Plan{Goal: "G14", Scenario: sc, Fault: fault, came: struck, edited: true, writes: 30,
+				afterwards: func(ctx context.Context, a *Attempt) error { return a.disturbTheDead(ctx, name, restarts) }}
+			if !ref.restores {
+				p.spared = map[string]string{"O1": "the children were deleted", "O2": "the children were deleted"}
+				p.more = staysDead
+			}
+			plans = append(plans, p)
 		}
 	}
 	return plans
@@ -34,12 +40,8 @@ func ends(sc scenario.Scenario, ref reference) (plans []Plan) {
 
 func (a *Attempt) disturbTheDead(ctx context.Context, status string, restarts int) error {
 	a.note("over")
-	for _, resource := range []string{"pods", "services"} {
-		err := a.Actor.Client.Resource(core(resource)).Namespace(a.Actor.Namespace).
-			DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "training.kubeflow.org/job-name=" + a.Actor.Job})
-		if err != nil {
-			return fmt.Errorf("delete the %s of a finished job: %w", resource, err)
-		}
+	if err := a.takeChildren(ctx); err != nil {
+		return err
 	}
 	// What proves the verdict is gone now. Its author may take the status, too, but not in the same moment.
 	if err := pass(ctx, past); err != nil {
@@ -51,7 +53,7 @@ func (a *Attempt) disturbTheDead(ctx context.Context, status string, restarts in
 			return nil // its time to live is over
 		}
 		c := change{status: true}
-		if _, err := a.patch(ctx, c, job, map[string]any{"status": statuses()[status]}); err != nil {
+		if _, err := a.patch(ctx, c, job, map[string]any{"status": a.Scenario.Operator.Statuses[status]}); err != nil {
 			return err
 		}
 	}
@@ -65,6 +67,37 @@ func (a *Attempt) disturbTheDead(ctx context.Context, status string, restarts in
 		}
 	}
 	return pass(ctx, past)
+}
+
+// takeChildren deletes what the object has of its operator's usual dependents.
+func (a *Attempt) takeChildren(ctx context.Context) error {
+	o, v := a.Scenario.Operator, a.Life.View()
+	for _, u := range o.Own(v.Dependents()) {
+		resource := a.Life.ResourceOf(u.GetUID())
+		if !slices.Contains(o.Dependents, resource) {
+			continue
+		}
+		uid := u.GetUID()
+		err := a.Actor.Client.Resource(resource).Namespace(u.GetNamespace()).Delete(ctx, u.GetName(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			return fmt.Errorf("delete the %s of an object that has settled: %w", resource.Resource, err)
+		}
+		if a.Reference.restores {
+			a.took(resource.Resource, v.Mask(oracle.NameOf(v.Subject, u)))
+		}
+	}
+	return nil
+}
+
+// took notes what others have deleted and the operator makes again.
+func (a *Attempt) took(resource, name string) {
+	if a.taken == nil {
+		a.taken = map[string]map[string]int{}
+	}
+	if a.taken[resource] == nil {
+		a.taken[resource] = map[string]int{}
+	}
+	a.taken[resource][name]++
 }
 
 // staysDead: nothing was created after the end, and the job still has the verdict of the reference.

@@ -1,6 +1,7 @@
 package plans
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -74,30 +75,54 @@ type Selection struct {
 // seed and the same references choose the same plans.
 func (s *Stage) Choose(scenarios []scenario.Scenario, sel Selection) (chosen []Plan, possible map[Goal]int) {
 	possible = map[Goal]int{}
-	for i, f := range families() {
-		if sel.Goals != nil && !slices.Contains(sel.Goals, f.Goal) {
-			continue
-		}
-		random := seeded(sel.Seed + uint64(i)<<32)
-		var all []Plan
-		for _, sc := range scenarios {
-			if ref, ok := s.reference(sc.Name); ok {
-				all = append(all, f.plans(sc, ref, random)...)
+	for n, o := range operators(scenarios) {
+		for i, f := range families() {
+			if sel.Goals != nil && !slices.Contains(sel.Goals, f.Goal) || o.Goals != nil && !slices.Contains(o.Goals, string(f.Goal)) {
+				continue
 			}
+			random := seeded(sel.Seed + uint64(i)<<32 + uint64(n)<<48)
+			var all []Plan
+			for _, sc := range scenarios {
+				if ref, ok := s.reference(sc.Name); ok && sc.Operator.Name == o.Name {
+					all = append(all, f.plans(sc, ref, random)...)
+				}
+			}
+			possible[f.Goal] += len(all)
+			random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+			if o.Basics && !sel.Sample && sel.Share == 0 {
+				slices.SortStableFunc(all, func(a, b Plan) int { return cmp.Compare(rank(a), rank(b)) })
+			}
+			chosen = append(chosen, all[:min(f.number(sel, o), len(all))]...)
 		}
-		possible[f.Goal] = len(all)
-		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		chosen = append(chosen, all[:min(f.number(sel), len(all))]...)
 	}
 	return chosen, possible
 }
 
-func (f family) number(sel Selection) int {
+// rank of a plan: basic ones come first.
+func rank(p Plan) int {
+	if p.basic {
+		return 0
+	}
+	return 1
+}
+
+// operators of some scenarios, in their order: the plans of one come after those of the other.
+func operators(scenarios []scenario.Scenario) (all []*scenario.Operator) {
+	for _, sc := range scenarios {
+		if !slices.ContainsFunc(all, func(o *scenario.Operator) bool { return o.Name == sc.Operator.Name }) {
+			all = append(all, sc.Operator)
+		}
+	}
+	return all
+}
+
+// number of plans of an operator that are tried.
+func (f family) number(sel Selection, o *scenario.Operator) int {
 	switch {
 	case sel.Everything:
 		return math.MaxInt
 	case sel.Sample:
-		return f.sample
+		return max(1, f.sample/o.Share)
 	case sel.Share > 0:
 		return max(1, int(sel.Share*float64(f.most)))
 	}

@@ -15,7 +15,7 @@ func learned() *Stage {
 	s := &Stage{references: map[string]reference{}}
 	for _, sc := range scenario.All() {
 		s.references[sc.Name] = reference{Reference: oracle.Reference{Versions: []string{"1", "2", "3"}}, writes: 5, requests: 6,
-			told: map[string]int{"pods": 3, "services": 1, sc.Resource.Resource: 2}, state: "Succeeded"}
+			told: map[string]int{"pods": 3, "services": 1, sc.Resource.Resource: 2}, state: "Succeeded", settled: true}
 	}
 	return s
 }
@@ -31,7 +31,15 @@ func TestChoose(t *testing.T) {
 			all = append(all, p.Name())
 		}
 		for _, f := range families() {
-			if want := min(f.number(sel), possible[f.Goal]); tried[f.Goal] != want || want == 0 {
+			want := 0
+			for _, o := range scenario.Operators() {
+				if o.Goals != nil && !slices.Contains(o.Goals, string(f.Goal)) {
+					continue
+				}
+				_, possible := s.Choose(o.Scenarios, sel)
+				want += min(f.number(sel, o), possible[f.Goal])
+			}
+			if tried[f.Goal] != want || want == 0 {
 				t.Errorf("%s: %d plans, want %d of %d", f.Goal, tried[f.Goal], want, possible[f.Goal])
 			}
 		}
@@ -75,12 +83,51 @@ func TestEveryPointHasItsPlan(t *testing.T) {
 		"G5":  (3 + 2 + 1) + 1 + (2 + 1), // windows of 3, 1 and 2 events
 		"G6":  6 * 9 * 2,
 		"G13": 0, // no clock in it
-		"G14": 3 * (len(statuses()) + 1),
+		"G14": 3 * (len(sc.Operator.Statuses) + 1),
 		"G18": 3 * 3 * len(sc.Steps),
 	}
-	want["G11"] = len(slices.DeleteFunc(changes(), func(c change) bool { return c.resource != "" }))
+	want["G11"] = len(slices.DeleteFunc(changes(sc.Operator.Statuses), func(c change) bool { return c.resource != "" }))
 	if !maps.Equal(found, want) {
 		t.Errorf("found %v, want %v", found, want)
+	}
+}
+
+// TestSettledObjects: from a job that is finished what others take is not made again; from what an operator restores it is, and
+// then the end must be that of the reference. An object that still changes by itself has no such end.
+func TestSettledObjects(t *testing.T) {
+	sc := scenario.All()[0]
+	for name, c := range map[string]struct {
+		ref   reference
+		plans int
+		exact bool
+	}{
+		"changes":  {reference{state: "Running"}, 0, false},
+		"finished": {reference{state: "Succeeded", settled: true}, 3 * (len(sc.Operator.Statuses) + 1), false},
+		"restored": {reference{state: "Ready", settled: true, restores: true}, 3 * (len(sc.Operator.Statuses) + 1), true},
+	} {
+		found := ends(sc, c.ref)
+		if len(found) != c.plans {
+			t.Errorf("%s: %d plans, want %d", name, len(found), c.plans)
+		}
+		for _, p := range found {
+			if exact := p.spared == nil && p.more == nil; exact != c.exact {
+				t.Errorf("%s: %s is held to the reference: %v", name, p.Name(), exact)
+			}
+		}
+	}
+}
+
+// TestBasics: an operator that asks for it meets the basic errors at every request, whatever the seed.
+func TestBasics(t *testing.T) {
+	s := learned()
+	for _, o := range scenario.Operators() {
+		if !o.Basics {
+			continue
+		}
+		chosen, _ := s.Choose(o.Scenarios, Selection{Seed: 3, Goals: []Goal{"G6"}})
+		if basic := slices.DeleteFunc(chosen, func(p Plan) bool { return !p.basic }); len(basic) != 3*6*len(o.Scenarios) {
+			t.Errorf("%s: %d basic plans for %d scenarios of 6 requests", o.Name, len(basic), len(o.Scenarios))
+		}
 	}
 }
 

@@ -13,6 +13,9 @@ import (
 	"stoic/test/faults/scenario"
 )
 
+// aJob is the subject of these tests.
+func aJob() history.Subject { return history.Subject{Resource: scenario.TFJobs(), Name: "j"} }
+
 // at is a moment of a made-up life, in seconds.
 func at(seconds float64) time.Time {
 	return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seconds * float64(time.Second)))
@@ -56,12 +59,12 @@ func TestInTime(t *testing.T) {
 		if c.started > 0 {
 			a.notes["started"] = at(c.started)
 		}
-		a.Life = history.Of("ns", "j", version(c.came, watch.Modified, scenario.TFJobs(), "j", "job", failed))
+		a.Life = history.Of(aJob(), version(c.came, watch.Modified, scenario.TFJobs(), "j", "job", failed))
 		if found := a.inTime(clocks()["deadline"]); len(found) != c.want {
 			t.Errorf("%s: %v", name, found)
 		}
 	}
-	never := &Attempt{notes: map[string]time.Time{"due": at(1)}, Life: history.Of("ns", "j")}
+	never := &Attempt{notes: map[string]time.Time{"due": at(1)}, Life: history.Of(aJob())}
 	if found := never.inTime(clocks()["deadline"]); len(found) != 1 {
 		t.Errorf("never: %v", found)
 	}
@@ -71,7 +74,7 @@ func TestInTime(t *testing.T) {
 func TestClockwork(t *testing.T) {
 	job := version(0, watch.Added, scenario.TFJobs(), "j", "job", map[string]any{"status": map[string]any{
 		"startTime": "2026-01-01T00:00:10Z", "completionTime": "2026-01-01T00:00:20Z"}})
-	view := history.Of("ns", "j", job).View()
+	view := history.Of(aJob(), job).View()
 	if due, ok := clocks()["deadline"].due(view); !ok || !due.Equal(at(15)) {
 		t.Errorf("deadline: %v %v", due, ok)
 	}
@@ -91,11 +94,12 @@ func TestClockwork(t *testing.T) {
 
 // TestGoneAfterDeletion: orphans stay, all else goes.
 func TestGoneAfterDeletion(t *testing.T) {
-	pod := history.Of("ns", "j", version(1, watch.Added, core("pods"), "j-worker-0", "a", owned(false))).View()
-	if ok, _ := gone("Background")(pod); ok {
+	training := &Attempt{Plan: Plan{Scenario: scenario.All()[0]}}
+	pod := history.Of(aJob(), version(1, watch.Added, core("pods"), "j-worker-0", "a", owned(false))).View()
+	if ok, _ := training.gone("Background")(pod); ok {
 		t.Error("a pod is there, and everything is gone")
 	}
-	if ok, _ := gone("Orphan")(pod); !ok {
+	if ok, _ := training.gone("Orphan")(pod); !ok {
 		t.Error("an orphan must go")
 	}
 }
@@ -114,7 +118,7 @@ func TestMadeBefore(t *testing.T) {
 		"never there":    {nil, false},
 		"of another job": {[]history.Version{version(1, watch.Added, core("services"), "j-0", "a", owned(false))}, false},
 	} {
-		a := &Attempt{Life: history.Of("ns", "j", c.life...)}
+		a := &Attempt{Plan: Plan{Scenario: scenario.All()[0]}, Life: history.Of(aJob(), c.life...)}
 		if got := a.madeBefore(request); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}

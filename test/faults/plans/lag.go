@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/watch"
 
-	"stoic/test/faults/history"
 	"stoic/test/faults/oracle"
 	"stoic/test/faults/proxy"
 	"stoic/test/faults/scenario"
@@ -18,7 +17,7 @@ import (
 // lags are G4: after write k the operator's watches tell nothing for a while. It must not do again what it cannot see
 // that it has done.
 func lags(sc scenario.Scenario, ref reference, random *rand.Rand) (plans []Plan) {
-	resources := []string{"pods", "services", sc.Resource.Resource}
+	resources := watched(sc)
 	for k := 1; k <= ref.writes; k++ {
 		held := resources
 		if only := random.IntN(2 * len(resources)); only < len(resources) {
@@ -56,6 +55,14 @@ func lags(sc scenario.Scenario, ref reference, random *rand.Rand) (plans []Plan)
 	return plans
 }
 
+// watched are the resources whose watches a fault concerns: those of the dependents, and then the object's.
+func watched(sc scenario.Scenario) (found []string) {
+	for _, r := range sc.Operator.Dependents {
+		found = append(found, r.Resource)
+	}
+	return append(found, sc.Resource.Resource)
+}
+
 // nothingTwice: while the operator was blind it asked for nothing that was there already.
 func nothingTwice(a *Attempt) (found []oracle.Violation) {
 	for _, e := range a.Track.Journal() {
@@ -70,8 +77,8 @@ func nothingTwice(a *Attempt) (found []oracle.Violation) {
 func (a *Attempt) madeBefore(e proxy.Entry) bool {
 	made := false
 	for _, v := range a.Life.Versions() {
-		if v.Object.GetName() == e.Name && v.Resource.Resource == e.Resource && v.At.Before(e.Began) {
-			made = v.Type != watch.Deleted && contains(e.Request.Body, string(history.Owner(v.Object))) // an orphan is nobody's
+		if v.Object.GetName() == e.Name && v.Object.GetNamespace() == e.Namespace && v.Resource.Resource == e.Resource && v.At.Before(e.Began) {
+			made = v.Type != watch.Deleted && contains(e.Request.Body, string(a.Scenario.Operator.Rules.Owner(v.Object))) // an orphan is nobody's
 		}
 	}
 	return made
@@ -97,7 +104,7 @@ const longestGap = 8
 
 // gaps are G5: a window of the events about a job's objects never reaches the operator, which must list again.
 func gaps(sc scenario.Scenario, ref reference) (plans []Plan) {
-	for _, resource := range []string{"pods", "services", sc.Resource.Resource} {
+	for _, resource := range watched(sc) {
 		events := ref.told[resource]
 		for from := 1; from <= events; from++ {
 			for to := from; to < from+longestGap && to <= events; to++ {

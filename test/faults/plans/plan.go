@@ -46,6 +46,8 @@ type Plan struct {
 	notice time.Duration
 	// edited: others write to the status of the job.
 	edited bool
+	// basic: one of the faults that every API server shows some day.
+	basic bool
 	// hurry: the plan measures times, and is run while little else is.
 	hurry bool
 	// canary: another job in the cell, which no fault concerns, is timed.
@@ -75,7 +77,10 @@ type Attempt struct {
 	Reference reference
 
 	worker *worker
-	mu     sync.Mutex // guards notes
+	lists  int // lists in the proxy's record when the plan began
+	// taken is what others have deleted and the operator makes again, by resource and masked name.
+	taken map[string]map[string]int
+	mu    sync.Mutex // guards notes
 	// struck is set by faults that do not go through the track.
 	struck bool
 	// notes is what a fault remembers for its oracles.
@@ -103,10 +108,7 @@ type Result struct {
 	Plan       Plan
 	Missed     bool
 	Violations []oracle.Violation
-	// Disturbed: the simulated kubelet has interfered; Again is how often the plan was tried again for that.
-	Disturbed bool
-	Again     int
-	Took      time.Duration
+	Took       time.Duration
 	// Settled is the time from the last fault, or the end of the user's part, to the end state.
 	Settled time.Duration
 	Canary  time.Duration

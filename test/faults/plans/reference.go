@@ -3,6 +3,7 @@ package plans
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"stoic/test/faults/history"
 	"stoic/test/faults/oracle"
@@ -19,10 +20,16 @@ type reference struct {
 	told map[string]int
 	// state is the type of the last condition that is true, or "".
 	state string
+	// settled: the object is there, and has come to an end of its own accord; restores: what others take away then is made
+	// again.
+	settled, restores bool
 }
 
-func observe(life *history.Life, journal []proxy.Entry) reference {
-	r := reference{Reference: oracle.Observe(life, journal), requests: len(journal), told: map[string]int{}, state: state(life.View())}
+func observe(rules oracle.Rules, life *history.Life, journal []proxy.Entry) reference {
+	view := life.View()
+	r := reference{Reference: oracle.Observe(rules, life, journal), requests: len(journal), told: map[string]int{}, state: state(view)}
+	r.settled = view.Job != nil && rules.Settled(view.Job)
+	r.restores = r.settled && rules.Restores(view.Job)
 	for _, e := range journal {
 		r.writes = max(r.writes, e.Number)
 	}
@@ -34,9 +41,6 @@ func observe(life *history.Life, journal []proxy.Entry) reference {
 
 // state of a job, or "" if there is none.
 func state(v history.View) string { return history.State(v.Job).Type }
-
-// finished: the job is there and has its verdict.
-func (r reference) finished() bool { return r.state == "Succeeded" || r.state == "Failed" }
 
 // Learn lives every scenario twice without a fault and keeps what it comes to. Both lives must agree: a scenario that
 // does not come to the same end by itself can judge nothing.
@@ -58,7 +62,7 @@ const Fair = "nothing, among others"
 
 // fair is a life without faults, with a canary beside it that tells how fast a job is on this machine now.
 func fair(sc scenario.Scenario) Plan {
-	return Plan{Goal: "G0", Scenario: sc, Fault: Fair, came: always, canary: len(sc.Flags) == 0}
+	return Plan{Goal: "G0", Scenario: sc, Fault: Fair, came: always, canary: sc.Timed()}
 }
 
 // betweenCanaries is how many plans with a canary there are to one without faults.
@@ -66,6 +70,7 @@ const betweenCanaries = 5
 
 // WithFair puts lives without faults among plans that time canaries: the two are compared under the same load.
 func WithFair(all []Plan, scenarios []scenario.Scenario) []Plan {
+	scenarios = slices.DeleteFunc(slices.Clone(scenarios), func(s scenario.Scenario) bool { return !s.Operator.Canary })
 	var mixed []Plan
 	canaries := 0
 	for _, p := range all {
@@ -87,7 +92,10 @@ func (s *Stage) keep(ctx context.Context, a *Attempt) error {
 	if err := a.Life.Quiet(ctx, 2*calm); err != nil {
 		return fmt.Errorf("wait for a life to be quiet: %w", err)
 	}
-	a.Reference = observe(a.Life, a.Track.Journal())
+	a.Reference = observe(a.Scenario.Operator.Rules, a.Life, a.Track.Journal())
+	if most := a.Scenario.Writes; most > 0 && a.Reference.Reference.Writes > most {
+		a.fail(fmt.Errorf("%d writes without faults, at most %d", a.Reference.Reference.Writes, most))
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.references[a.Scenario.Name] = a.Reference

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"stoic/test/faults/proxy"
@@ -40,7 +41,7 @@ func refused(sc scenario.Scenario, ref reference) (plans []Plan) {
 			act := acts()[name]
 			for _, times := range []int{1, 10} {
 				plans = append(plans, Plan{Goal: "G6", Scenario: sc, Fault: fmt.Sprintf("request %d: %s, %d times", k, name, times),
-					patience: afterTrouble, writes: 3 * times, canary: k%4 == 0 && times == 1 && len(sc.Flags) == 0,
+					patience: afterTrouble, writes: 3 * times, basic: times == 1 && slices.Contains([]string{"409", "500", "drop after commit"}, name), canary: k%4 == 0 && times == 1 && sc.Timed(),
 					arrange: func(a *Attempt) error {
 						a.Track.Inject(proxy.Fault{At: k, Times: times, Reads: true, Act: act})
 						return nil

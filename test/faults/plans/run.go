@@ -52,13 +52,13 @@ func (s *Stage) Try(ctx context.Context, list []Plan, done func(Result)) []Resul
 // its creation until its pod ran.
 func (s *Stage) canary(ctx context.Context, a *Attempt) (took func() time.Duration) {
 	result := make(chan time.Duration, 1)
-	bird := scenario.Scenario{Name: "canary", Resource: scenario.TFJobs(), Manifest: canaryManifest, End: canaryRuns}
+	bird := scenario.Scenario{Name: "canary", Operator: a.Scenario.Operator, Resource: scenario.TFJobs(), Manifest: canaryManifest, End: canaryRuns}
 	actor := a.Actor
 	actor.Job = "canary-" + a.Actor.Job
-	actor.Life = s.recorder.Life(actor.Namespace, actor.Job)
+	actor.Life = s.recorder.Life(bird.Subject(a.worker.places, actor.Job))
 	go func() {
 		defer close(result)
-		defer s.recorder.Forget(actor.Namespace, actor.Job)
+		defer s.recorder.Forget(actor.Life.Subject())
 		began := time.Now()
 		if err := bird.Live(ctx, actor); err != nil {
 			a.fail(fmt.Errorf("O8: %w", err))

@@ -14,33 +14,36 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"stoic/cli/cluster"
 	"stoic/test/faults/cell"
 	"stoic/test/faults/history"
 	"stoic/test/faults/scenario"
+	"stoic/test/operator"
 )
 
 // bystander is the name of an object that has nothing to do with any job.
 const bystander = "bystander"
 
-// operatorUser is the service account that deploy/rbac binds.
-const operatorUser = "system:serviceaccount:kubeflow:training-operator"
-
 // Options say where and with what plans are tried.
 type Options struct {
 	// Root is the checkout.
 	Root string
-	// Operator is the command line; see cell.Options.
-	Operator []string
+	// Programs are the operators whose scenarios are tried.
+	Programs []Program
 	// Cells live side by side.
 	Cells int
 	// Dir takes logs and the evidence of failures.
 	Dir string
 	// Say takes a line of progress.
 	Say func(format string, values ...any)
+}
+
+// Program is an operator and its command line; see cell.Options.
+type Program struct {
+	*scenario.Operator
+	Command []string
 }
 
 // Stage is one control plane on which plans are tried.
@@ -60,13 +63,23 @@ type Stage struct {
 	files      int
 }
 
-// worker tries one plan after another in its cell.
+// worker tries one plan after another, each in the cell of its operator.
 type worker struct {
-	cell  *cell.Cell
-	lists int   // lists in the proxy's record when the plan began
-	log   int64 // how far the operator's log was read
+	places scenario.Places
+	cells  map[string]*cell.Cell // by the operator's name
+	logs   map[*cell.Cell]int64  // how far the operator's log was read
 	// bystander is the UID of an object that has nothing to do with any job.
 	bystander types.UID
+}
+
+// use the cell of an operator. What runs in the others is killed: it would only take memory.
+func (w *worker) use(o *scenario.Operator) *cell.Cell {
+	for name, c := range w.cells {
+		if name != o.Name {
+			c.Kill()
+		}
+	}
+	return w.cells[o.Name]
 }
 
 // Open starts a control plane with the CRDs and the permissions that are shipped, and the cells on it.
@@ -77,10 +90,16 @@ func Open(ctx context.Context, o Options) (s *Stage, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	s.cluster, err = cluster.Start(ctx, cluster.Options{Source: filepath.Join(o.Root, "localcluster"), Users: map[string]string{"operator": operatorUser},
-		CRDs:    []string{filepath.Join(o.Root, "deploy/crd"), filepath.Join(o.Root, "test/fixtures/podgroups-volcano.yaml")},
-		History: true, Progress: sayer(o.Say)})
-	if err != nil {
+	served := cluster.Options{Source: filepath.Join(o.Root, "localcluster"), Users: map[string]string{}, History: true, Progress: sayer(o.Say)}
+	var scenarios []scenario.Scenario
+	for _, p := range o.Programs {
+		served.Users[p.Name] = p.User
+		for _, file := range p.CRDs {
+			served.CRDs = append(served.CRDs, filepath.Join(o.Root, file))
+		}
+		scenarios = append(scenarios, p.Scenarios...)
+	}
+	if s.cluster, err = cluster.Start(ctx, served); err != nil {
 		return s, fmt.Errorf("start the control plane: %w", err)
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", s.cluster.Kubeconfig())
@@ -94,38 +113,55 @@ func Open(ctx context.Context, o Options) (s *Stage, err error) {
 	if s.typed, err = kubernetes.NewForConfig(config); err != nil {
 		return s, fmt.Errorf("make the administrator's client: %w", err)
 	}
-	if err := s.permit(ctx); err != nil {
-		return s, err
+	for _, p := range o.Programs {
+		for _, file := range p.Permissions {
+			if _, err := operator.Kubectl(ctx, s.cluster.Kubeconfig(), nil, "apply", "-f", filepath.Join(o.Root, file)); err != nil {
+				return s, err
+			}
+		}
 	}
 	recording, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stopRecording = stop
-	if s.recorder, err = history.Record(recording, config, scenario.Resources(scenario.All())...); err != nil {
+	if s.recorder, err = history.Record(recording, config, scenario.Resources(scenarios)...); err != nil {
 		return s, fmt.Errorf("record what happens: %w", err)
 	}
-	operator, err := clientcmd.BuildConfigFromFlags("", s.cluster.UserKubeconfig("operator"))
-	if err != nil {
-		return s, fmt.Errorf("read the operator's kubeconfig: %w", err)
+	for i := range o.Cells {
+		if err := s.openCells(ctx, scenario.Places{Namespace: fmt.Sprintf("cell-%d", i), Elsewhere: fmt.Sprintf("cell-%d-there", i)}); err != nil {
+			return s, err
+		}
 	}
-	return s, s.openCells(ctx, operator)
+	return s, nil
 }
 
-func (s *Stage) openCells(ctx context.Context, operator *rest.Config) error {
-	for i := range s.options.Cells {
-		ns := fmt.Sprintf("cell-%d", i)
-		if err := s.namespace(ctx, ns); err != nil {
+// openCells opens one for each operator, in the same namespaces.
+func (s *Stage) openCells(ctx context.Context, p scenario.Places) error {
+	w := &worker{places: p, cells: map[string]*cell.Cell{}, logs: map[*cell.Cell]int64{}}
+	s.workers = append(s.workers, w)
+	for _, namespace := range []string{p.Namespace, p.Elsewhere} {
+		if err := s.namespace(ctx, namespace); err != nil {
 			return err
 		}
-		c, err := cell.Open(cell.Options{Operator: s.options.Operator, Upstream: operator, Namespace: ns, Dir: filepath.Join(s.options.Dir, ns)})
+	}
+	other, err := s.typed.CoreV1().ConfigMaps(p.Namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: bystander}}, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("make an object of somebody else's: %w", err)
+	}
+	w.bystander = other.UID
+	for _, program := range s.options.Programs {
+		upstream, err := clientcmd.BuildConfigFromFlags("", s.cluster.UserKubeconfig(program.Name))
+		if err != nil {
+			return fmt.Errorf("read the kubeconfig of operator %s: %w", program.Name, err)
+		}
+		c, err := cell.Open(cell.Options{Operator: program.Command, Upstream: upstream, Namespace: p.Namespace, Dir: filepath.Join(s.options.Dir, p.Namespace, program.Name)})
 		if err != nil {
 			return fmt.Errorf("open a cell: %w", err)
 		}
-		w := &worker{cell: c}
-		s.workers = append(s.workers, w)
-		other, err := s.typed.CoreV1().ConfigMaps(ns).Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: bystander}}, metav1.CreateOptions{})
-		if err != nil {
-			return fmt.Errorf("make an object of somebody else's: %w", err)
+		w.cells[program.Name] = c
+		for _, sc := range program.Scenarios {
+			if sc.Cluster {
+				c.Proxy.Select(sc.Resource.Resource, scenario.CellLabel+"="+p.Namespace)
+			}
 		}
-		w.bystander = other.UID
 	}
 	return nil
 }
@@ -143,11 +179,13 @@ func (s *Stage) Close() error {
 	var failed []error
 	ctx := context.Background()
 	for _, w := range s.workers {
-		if !w.cell.Alive() { // a plan left it dead, or nothing was tried
-			w.cell.Kill()
-		}
-		if err := w.cell.Close(ctx); err != nil {
-			failed = append(failed, fmt.Errorf("close %s: %w", w.cell.Namespace(), err))
+		for name, c := range w.cells {
+			if !c.Alive() { // a plan left it dead, or nothing was tried
+				c.Kill()
+			}
+			if err := c.Close(ctx); err != nil {
+				failed = append(failed, fmt.Errorf("close %s of %s: %w", c.Namespace(), name, err))
+			}
 		}
 	}
 	if s.stopRecording != nil {
@@ -165,10 +203,6 @@ func (s *Stage) Close() error {
 // name of the next job. All have the same length, so that sizes do not differ; none is a prefix of another.
 func (s *Stage) name() string { return fmt.Sprintf("j%05d", s.jobs.Add(1)) }
 
-func (s *Stage) actor(life *history.Life, ns, job string) scenario.Actor {
-	return scenario.Actor{Client: s.admin, Namespace: ns, Job: job, Life: life}
-}
-
 // clear takes away what a plan leaves. It does not wait: names are never used again.
 func (s *Stage) clear(a *Attempt) {
 	a.Cell.Proxy.Forget(a.Actor.Job)
@@ -177,8 +211,8 @@ func (s *Stage) clear(a *Attempt) {
 	}
 	background := metav1.DeletePropagationBackground
 	// What has gone already is what is wanted; a job that stays disturbs nobody.
-	_ = s.admin.Resource(a.Scenario.Resource).Namespace(a.Actor.Namespace).Delete(context.Background(), a.Actor.Job, metav1.DeleteOptions{PropagationPolicy: &background})
-	s.recorder.Forget(a.Actor.Namespace, a.Actor.Job)
+	_ = a.Actor.Primary().Delete(context.Background(), a.Actor.Job, metav1.DeleteOptions{PropagationPolicy: &background})
+	s.recorder.Forget(a.Life.Subject())
 }
 
 // evidence writes what is known of a failed attempt and returns the file.

@@ -54,12 +54,13 @@ func pass(ctx context.Context, d time.Duration) error {
 
 // ended says whether the life has come to the end state of its reference.
 func (a *Attempt) ended(v history.View) (bool, string) {
-	digest := v.Digest()
+	digest := v.Digest(a.Scenario.Operator.Rules.Status)
 	return digest == a.Reference.Digest, digest
 }
 
 // changed says whether there is another state than now.
 func changed(a *Attempt) func(history.View) (bool, string) {
-	now := a.Life.View().Digest()
-	return func(v history.View) (bool, string) { return v.Digest() != now, "nothing" }
+	status := a.Scenario.Operator.Rules.Status
+	now := a.Life.View().Digest(status)
+	return func(v history.View) (bool, string) { return v.Digest(status) != now, "nothing" }
 }

@@ -33,7 +33,7 @@ type change struct {
 }
 
 // changes of every label, owner reference and field of the status.
-func changes() []change {
+func changes(statuses map[string]any) []change {
 	var all []change
 	values := map[string]any{"removed": nil, "-1": "-1", "5000": "5000", "2000000000": "2000000000", "a word": "other", "empty": ""}
 	for _, resource := range []string{"pods", "services"} {
@@ -48,10 +48,10 @@ func changes() []change {
 			change{name: fmt.Sprintf("owner references of one of the %s are somebody else's", resource), resource: resource,
 				hides: true, patch: disowned, back: restoringAll("ownerReferences")})
 	}
-	for _, name := range sortedNames(statuses()) {
+	for _, name := range sortedNames(statuses) {
 		all = append(all, change{name: "status: " + name, status: true, ends: name == "completed in the future",
 			forgets: name == "no start time" || name == "nothing at all",
-			patch:   func(*Attempt) map[string]any { return map[string]any{"status": statuses()[name]} }})
+			patch:   func(*Attempt) map[string]any { return map[string]any{"status": statuses[name]} }})
 	}
 	for name, text := range map[string]any{"removed": nil, "nonsense": "{", "a number": "7", "huge counts": `{"restarts":9223372036854775807}`} {
 		all = append(all, change{name: "ledger " + name, patch: merging("annotations", map[string]any{ledgerAnnotation: text}), back: restoring("annotations", ledgerAnnotation)})
@@ -66,23 +66,6 @@ func labels() []string {
 }
 
 const ledgerAnnotation = "training.kubeflow.org/ledger"
-
-// statuses that no operator writes, as merge patches.
-func statuses() map[string]any {
-	return map[string]any{
-		"no conditions":              map[string]any{"conditions": []any{}},
-		"conditions null":            map[string]any{"conditions": nil},
-		"nothing at all":             nil,
-		"counts of a million":        map[string]any{"replicaStatuses": map[string]any{"Worker": map[string]any{"active": 1000000, "succeeded": -5}}},
-		"an unknown replica":         map[string]any{"replicaStatuses": map[string]any{"Nobody": map[string]any{"failed": 3}}},
-		"no start time":              map[string]any{"startTime": nil},
-		"completed in the future":    map[string]any{"completionTime": "2199-01-01T00:00:00Z"},
-		"started long ago":           map[string]any{"startTime": "1970-01-01T00:00:00Z"},
-		"a condition without a type": map[string]any{"conditions": []any{map[string]any{"type": "", "status": "True"}}},
-		"a condition of its own":     map[string]any{"conditions": []any{map[string]any{"type": "Weather", "status": "Unknown"}}},
-		"Running and not Running":    map[string]any{"conditions": []any{map[string]any{"type": "Running", "status": "True"}, map[string]any{"type": "Running", "status": "False"}}},
-	}
-}
 
 // disowned gives an object to a ConfigMap that is there: one that is not would have it collected as garbage.
 func disowned(a *Attempt) map[string]any {
@@ -113,11 +96,11 @@ func restoringAll(field string) func(*unstructured.Unstructured) map[string]any 
 
 // tamperings are G11: every such change, in front of every step of the user's and in front of the end.
 func tamperings(sc scenario.Scenario, ref reference) (plans []Plan) {
-	for _, c := range changes() {
+	for _, c := range changes(sc.Operator.Statuses) {
 		for step := 1; step <= len(sc.Steps); step++ {
-			over := step == len(sc.Steps) && ref.finished()
+			over := step == len(sc.Steps) && ref.settled
 			p := Plan{Goal: "G11", Fault: fmt.Sprintf("at step %d: %s", step, c.name), came: struck, edited: c.status, writes: 20, pods: 1,
-				canary: step == 1 && len(sc.Flags) == 0,
+				canary: step == 1 && sc.Timed(),
 				spared: map[string]string{"O2": "a child that is not the operator's any more may be made anew, once"}}
 			switch {
 			case over && c.resource != "":
@@ -143,7 +126,7 @@ func sameButStatus(a *Attempt) []oracle.Violation {
 	mask := func(digest string) string {
 		return forgettable().ReplaceAllString(digest, "")
 	}
-	if diff := cmp.Diff(strings.Split(mask(a.Reference.Digest), "\n"), strings.Split(mask(a.Life.View().Digest()), "\n")); diff != "" {
+	if diff := cmp.Diff(strings.Split(mask(a.Reference.Digest), "\n"), strings.Split(mask(a.Life.View().Digest(a.Scenario.Operator.Rules.Status)), "\n")); diff != "" {
 		return []oracle.Violation{{Oracle: "O1", Text: "the end state differs (-want +got):\n" + diff}}
 	}
 	return nil
@@ -202,15 +185,15 @@ func (a *Attempt) patch(ctx context.Context, c change, o *unstructured.Unstructu
 	if err != nil {
 		return false, fmt.Errorf("write a patch: %w", err)
 	}
-	resource := a.Scenario.Resource
+	objects := a.Actor.Primary()
 	if c.resource != "" {
-		resource = core(c.resource)
+		objects = a.Actor.Client.Resource(core(c.resource)).Namespace(a.Actor.Namespace)
 	}
 	var parts []string
 	if c.status {
 		parts = []string{"status"}
 	}
-	_, err = a.Actor.Client.Resource(resource).Namespace(a.Actor.Namespace).Patch(ctx, o.GetName(), types.MergePatchType, body, metav1.PatchOptions{}, parts...)
+	_, err = objects.Patch(ctx, o.GetName(), types.MergePatchType, body, metav1.PatchOptions{}, parts...)
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		return false, nil // it has gone, or is another one

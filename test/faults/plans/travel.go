@@ -63,7 +63,7 @@ func (a *Attempt) travel(ctx context.Context, version int, fallback bool) error 
 	}
 	a.struck = true
 	if err := await(ctx, "the operator to watch in the past", func() bool {
-		return streams.Open(a.Scenario.Resource.Resource) > 0 && streams.Open("pods") > 0
+		return streams.Open(a.Scenario.Resource.Resource) > 0 && streams.Open(a.Scenario.Operator.Dependents[0].Resource) > 0
 	}); err != nil {
 		return err
 	}

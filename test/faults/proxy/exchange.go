@@ -50,6 +50,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	case q.Verb == "list" || q.Verb == "watch":
 		x.visit = p.lists.enter(q, l)
+		p.narrow(x.r, q)
 	default:
 		names := q.identify()
 		if t := p.trackOf(names); t != nil {

@@ -37,7 +37,8 @@ type Proxy struct {
 	mu     sync.Mutex
 	life   *life
 	tracks map[string]*Track
-	busy   sync.WaitGroup // handlers
+	only   map[string]string // by resource: the label selector
+	busy   sync.WaitGroup    // handlers
 }
 
 // life is the time from a Resume to a Silence: that of one operator process.
@@ -53,7 +54,7 @@ const settle = 30 * time.Second
 // Start listens on the loopback address and forwards to the API server of the configuration, with its credentials.
 func Start(upstream *rest.Config) (*Proxy, error) {
 	p := &Proxy{
-		served: make(chan struct{}), streams: newStreams(), lists: newTrack(""), tracks: map[string]*Track{},
+		served: make(chan struct{}), streams: newStreams(), lists: newTrack(""), tracks: map[string]*Track{}, only: map[string]string{},
 		life: &life{over: make(chan struct{})},
 	}
 	if err := p.dial(upstream); err != nil {
@@ -153,6 +154,30 @@ func (p *Proxy) trackOf(names []string) *Track {
 		}
 	}
 	return found
+}
+
+// Select shows of a cluster-scoped resource only what the label selector selects: operators that share an API server do not
+// see what belongs to another one. It holds for lists and watches that begin from now on.
+func (p *Proxy) Select(resource, selector string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.only[resource] = selector
+}
+
+// narrow adds to the query of a list or watch what Select says.
+func (p *Proxy) narrow(r *http.Request, q Request) {
+	p.mu.Lock()
+	selector := p.only[q.Resource]
+	p.mu.Unlock()
+	if selector == "" || q.Namespace != "" {
+		return
+	}
+	query := r.URL.Query()
+	if asked := query.Get("labelSelector"); asked != "" {
+		selector = asked + "," + selector
+	}
+	query.Set("labelSelector", selector)
+	r.URL.RawQuery = query.Encode()
 }
 
 // Lists returns every LIST and WATCH, with the query that the operator sent. Bodies are not kept.

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -17,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"stoic/cli/cluster"
+	local "stoic/test/operator"
 )
 
 const (
@@ -33,34 +33,16 @@ type live struct {
 
 func startLive(t *testing.T) *live {
 	t.Helper()
-	ctx := context.Background()
-	c, err := cluster.Start(ctx, cluster.Options{Source: "../../../localcluster", Audit: true, Nodes: -1, Users: map[string]string{"operator": user}})
-	if err != nil {
-		t.Fatalf("start a control plane: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := c.Stop(); err != nil {
-			t.Errorf("stop the control plane: %v", err)
-		}
-	})
-	admin, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, admin := local.Cluster(t, cluster.Options{Source: "../../../localcluster", Audit: true, Nodes: -1, Users: map[string]string{"operator": user}})
 	l := &live{cluster: c, admin: kubernetes.NewForConfigOrDie(admin)}
+	var err error
 	if l.user, err = clientcmd.BuildConfigFromFlags("", c.UserKubeconfig("operator")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.admin.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: user},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
-		Subjects:   []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: user}},
-	}
-	if _, err := l.admin.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
+	for _, create := range []string{"namespace " + ns, "clusterrolebinding all --clusterrole=cluster-admin --user=" + user} {
+		if _, err := local.Kubectl(t.Context(), c.Kubeconfig(), nil, append([]string{"create"}, strings.Fields(create)...)...); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return l
 }

@@ -159,14 +159,12 @@ func describe(v history.View) string {
 	for _, c := range history.Conditions(v.Job) {
 		parts = append(parts, c.Type+"="+c.Status+"("+c.Reason+")")
 	}
-	for _, list := range [][]*unstructured.Unstructured{v.Pods, v.Services, v.Extras} {
-		for _, u := range list {
-			text := u.GetKind() + " " + u.GetName() + " " + history.Phase(u)
-			if u.GetDeletionTimestamp() != nil {
-				text += " deleting"
-			}
-			parts = append(parts, strings.TrimSpace(text))
+	for _, u := range v.Dependents() {
+		text := u.GetKind() + " " + u.GetName() + " " + history.Phase(u)
+		if u.GetDeletionTimestamp() != nil {
+			text += " deleting"
 		}
+		parts = append(parts, strings.TrimSpace(text))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -1,36 +1,31 @@
 package scenario_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"stoic/cli/cluster"
 	"stoic/test/faults/history"
 	"stoic/test/faults/oracle"
 	"stoic/test/faults/scenario"
+	"stoic/test/operator"
 )
 
 const (
-	root         = "../../.."
-	operatorUser = "system:serviceaccount:kubeflow:training-operator"
-	patience     = 3 * time.Minute
+	root     = "../../.."
+	patience = 3 * time.Minute
 	// settled is longer than the operator puts off anything that it does on its own accord.
 	settled = 3 * time.Second
 )
@@ -43,35 +38,36 @@ func TestEveryLife(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	binary := build(t)
-	c := start(t)
-	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig())
-	if err != nil {
+	stoic := operator.Built(t, root)
+	c, config := operator.Cluster(t, cluster.Options{Source: filepath.Join(root, "localcluster"),
+		CRDs: []string{filepath.Join(root, "deploy/crd"), filepath.Join(root, "test/fixtures/podgroups-volcano.yaml")}})
+	if err := operator.Permit(ctx, c.Kubeconfig(), root); err != nil {
 		t.Fatal(err)
 	}
-	config.QPS = -1
 	var cuts atomic.Int64
 	recorder, disturbed := record(t, config), record(t, cut(config, &cuts))
 	spaces := map[string]string{} // by the flags that their operators have
-	for _, s := range scenario.All() {
+	for _, s := range jobs() {
 		flags := strings.Join(s.Flags, " ")
 		if spaces[flags] == "" {
 			spaces[flags] = fmt.Sprintf("space-%d", len(spaces))
-			kubectl(t, c, "create", "namespace", spaces[flags])
-			operate(t, binary, c.UserKubeconfig("operator"), spaces[flags], s.Flags)
+			if _, err := operator.Kubectl(ctx, c.Kubeconfig(), nil, "create", "namespace", spaces[flags]); err != nil {
+				t.Fatal(err)
+			}
+			operator.InTest(t, operator.Options{Command: operator.Stoic(stoic), Kubeconfig: c.UserKubeconfig("operator"), Namespace: spaces[flags], Flags: s.Flags})
 		}
 	}
 	client := dynamic.NewForConfigOrDie(config)
 	t.Run("scenarios", func(t *testing.T) {
-		for _, s := range scenario.All() {
+		for _, s := range jobs() {
 			t.Run(s.Name, func(t *testing.T) {
 				t.Parallel()
 				space := spaces[strings.Join(s.Flags, " ")]
 				lives := twice(ctx, t, s, func(job string) scenario.Actor {
-					return scenario.Actor{Client: client, Namespace: space, Job: job, Life: recorder.Life(space, job)}
+					return scenario.Actor{Client: client, Namespace: space, Job: job, Life: recorder.Life(s.Subject(scenario.Places{Namespace: space}, job))}
 				})
 				for _, a := range lives {
-					compare(ctx, t, a.Life, disturbed.Life(space, a.Job))
+					compare(ctx, t, a.Life, disturbed.Life(a.Life.Subject()))
 				}
 			})
 		}
@@ -79,13 +75,19 @@ func TestEveryLife(t *testing.T) {
 	if n := cuts.Load(); n < 5 {
 		t.Errorf("the watches of the second record were cut %d times", n)
 	}
+	fmt.Printf("scenarios %d, each run twice; watches cut %d times\n", len(jobs()), cuts.Load())
+}
+
+// jobs are the scenarios of the operator that these tests run.
+func jobs() []scenario.Scenario {
+	return slices.DeleteFunc(scenario.All(), func(s scenario.Scenario) bool { return s.Operator.Name != "training" })
 }
 
 // record what happens until the test ends.
 func record(t *testing.T, config *rest.Config) *history.Recorder {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	recorder, err := history.Record(ctx, config, scenario.Resources(scenario.All())...)
+	recorder, err := history.Record(ctx, config, scenario.Resources(jobs())...)
 	if err != nil {
 		stop()
 		t.Fatal(err)
@@ -165,7 +167,7 @@ func twice(ctx context.Context, t *testing.T, s scenario.Scenario, actor func(jo
 			if err == nil {
 				err = a.Life.Quiet(ctx, settled)
 			}
-			if reference := oracle.Observe(a.Life, nil); err == nil {
+			if reference := oracle.Observe(s.Operator.Rules, a.Life, nil); err == nil {
 				t.Logf("%s took %v, %d versions, %d events", a.Job, took.Round(time.Millisecond), len(reference.Versions), reference.Events)
 			}
 			done <- err
@@ -179,96 +181,18 @@ func twice(ctx context.Context, t *testing.T, s scenario.Scenario, actor func(jo
 	if t.Failed() {
 		t.FailNow()
 	}
-	for _, v := range oracle.Judge(second.Life, nil, nil, oracle.Observe(first.Life, nil), oracle.Limits{Paths: s.Paths}) {
+	rules := s.Operator.Rules
+	for _, v := range oracle.Judge(rules, second.Life, nil, nil, oracle.Observe(rules, first.Life, nil), oracle.Limits{Paths: s.Paths}) {
 		t.Error(v)
 	}
 	if gaps := second.Life.Gaps(); len(gaps) > 0 {
 		t.Errorf("versions may be missing: %v", gaps)
 	}
-	t.Logf("%s ends as\n%s", s.Name, first.Life.View().Digest())
+	t.Logf("%s ends as\n%s", s.Name, first.Life.View().Digest(rules.Status))
 	for _, a := range []scenario.Actor{first, second} {
 		if err := s.Bury(ctx, a); err != nil {
 			t.Error(err)
 		}
 	}
 	return []scenario.Actor{first, second}
-}
-
-// build compiles the operator.
-func build(t *testing.T) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "stoic")
-	cmd := exec.Command("go", "build", "-o", file, ".")
-	cmd.Dir = root
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build the operator: %v\n%s", err, out)
-	}
-	return file
-}
-
-// start runs a control plane with all CRDs that the scenarios need.
-func start(t *testing.T) *cluster.Cluster {
-	t.Helper()
-	c, err := cluster.Start(context.Background(), cluster.Options{Source: filepath.Join(root, "localcluster"),
-		CRDs:  []string{filepath.Join(root, "deploy/crd"), filepath.Join(root, "test/fixtures/podgroups-volcano.yaml")},
-		Users: map[string]string{"operator": operatorUser}})
-	if err != nil {
-		t.Fatalf("start a control plane: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := c.Stop(); err != nil {
-			t.Errorf("stop the control plane: %v", err)
-		}
-	})
-	kubectl(t, c, "apply", "-f", filepath.Join(root, "deploy/namespace.yaml"))
-	kubectl(t, c, "apply", "-f", filepath.Join(root, "deploy/rbac"))
-	return c
-}
-
-func kubectl(t *testing.T, c *cluster.Cluster, args ...string) {
-	t.Helper()
-	cmd := exec.Command("kubectl", append([]string{"--kubeconfig", c.Kubeconfig()}, args...)...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-}
-
-// operate runs the operator for one namespace until the test ends, when it must end in good order.
-func operate(t *testing.T, binary, kubeconfig, namespace string, flags []string) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	probes := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	var log bytes.Buffer
-	cmd := exec.Command(binary, append([]string{"controller", "--kubeconfig", kubeconfig, "--namespace", namespace,
-		"--metrics-bind-address", "0", "--health-probe-bind-address", probes}, flags...)...)
-	cmd.Stderr = &log
-	if err := cmd.Start(); err != nil {
-		t.Fatalf("start the operator: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil && !strings.Contains(err.Error(), os.ErrProcessDone.Error()) {
-			t.Errorf("stop the operator: %v", err)
-		}
-		if err := cmd.Wait(); err != nil || t.Failed() {
-			t.Logf("the operator ended with %v; its log:\n%s", err, log.String())
-		}
-	})
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) { // nothing tells when a process listens
-		response, err := http.Get("http://" + probes + "/readyz")
-		if err == nil {
-			_ = response.Body.Close()
-			if response.StatusCode == http.StatusOK {
-				return
-			}
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the operator is not ready: %v", err)
-		}
-	}
 }

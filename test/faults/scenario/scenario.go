@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,17 +21,21 @@ import (
 // Scenario is one life.
 type Scenario struct {
 	Name     string
+	Operator *Operator // whose scenario it is
 	Resource schema.GroupVersionResource
+	Cluster  bool // the resource is cluster-scoped
+	// Extras are the resources of dependents that the operator's other scenarios do not have.
+	Extras []schema.GroupVersionResource
 	// Flags that the operator needs. Operators with other flags must not see the job.
 	Flags []string
-	// CRDs are files, seen from the root of the checkout, that must be installed beside those of the jobs.
-	CRDs []string
 	// Slow: a limit of time is part of the life, so that it takes this long and more.
 	Slow time.Duration
 	// Paths are those of the fields for which the job is rejected at some time of its life.
 	Paths []string
-	// Manifest of a job of that name, in YAML.
-	Manifest func(job string) string
+	// Writes is how many an operator makes at most in such a life without faults, events left out; 0 is not checked.
+	Writes int
+	// Manifest of an object of that name, in YAML. {namespace} and {elsewhere} are replaced; see Places.
+	Manifest func(name string) string
 	Steps    []Step
 	// End: the life has reached its end, and nothing more will change.
 	End Check
@@ -51,6 +56,39 @@ type Actor struct {
 	Client         dynamic.Interface
 	Namespace, Job string
 	Life           *history.Life
+}
+
+// Places are the namespaces of a life: its cell's, and another one.
+type Places struct{ Namespace, Elsewhere string }
+
+// CellLabel is on every cluster-scoped object, with the namespace of its cell: operators of other cells do not see it.
+const CellLabel = "faults.stoic/cell"
+
+// Subject is whose life it is, if the object has that name.
+func (s Scenario) Subject(p Places, name string) history.Subject {
+	if s.Cluster {
+		return history.Subject{Resource: s.Resource, Name: name, Also: []string{p.Namespace, p.Elsewhere, metav1.NamespaceDefault}}
+	}
+	subject := history.Subject{Resource: s.Resource, Namespace: p.Namespace, Name: name}
+	if p.Elsewhere != "" {
+		subject.Also = []string{p.Elsewhere}
+	}
+	return subject
+}
+
+// fill replaces {name}, {namespace} and {elsewhere} by what they are in the life of a subject.
+func fill(text string, s history.Subject) string {
+	all := append([]string{s.Namespace}, s.Also...)
+	if s.Namespace == "" {
+		all = s.Also
+	}
+	words := []string{"{name}", s.Name}
+	for i, word := range []string{"{namespace}", "{elsewhere}"} {
+		if i < len(all) {
+			words = append(words, word, all[i])
+		}
+	}
+	return strings.NewReplacer(words...).Replace(text)
 }
 
 // Live creates the object and takes the steps as their time comes, until the life is at its end.
@@ -98,18 +136,32 @@ func hopeless(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsMethodNotSupported(err)
 }
 
+// Primary is where the object of the life is.
+func (a Actor) Primary() dynamic.ResourceInterface {
+	s := a.Life.Subject()
+	return a.Client.Resource(s.Resource).Namespace(s.Namespace)
+}
+
 func (a Actor) create(ctx context.Context, s Scenario) error {
-	object := map[string]any{}
-	if err := yaml.Unmarshal([]byte(s.Manifest(a.Job)), &object); err != nil {
+	subject := a.Life.Subject()
+	u := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(fill(s.Manifest(a.Job), subject)), &u.Object); err != nil {
 		return fmt.Errorf("read the manifest of scenario %s: %w", s.Name, err)
 	}
-	objects := a.Client.Resource(s.Resource).Namespace(a.Namespace)
-	made, err := objects.Create(ctx, &unstructured.Unstructured{Object: object}, metav1.CreateOptions{})
+	if subject.Namespace == "" {
+		u.SetLabels(map[string]string{CellLabel: a.Namespace})
+	}
+	return a.store(ctx, a.Primary(), u)
+}
+
+// store creates an object, if it is not there.
+func (a Actor) store(ctx context.Context, objects dynamic.ResourceInterface, u *unstructured.Unstructured) error {
+	made, err := objects.Create(ctx, u, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
-		made, err = objects.Get(ctx, a.Job, metav1.GetOptions{})
+		made, err = objects.Get(ctx, u.GetName(), metav1.GetOptions{})
 	}
 	if err != nil {
-		return fmt.Errorf("create job %s/%s: %w", a.Namespace, a.Job, err)
+		return fmt.Errorf("create %s %s/%s: %w", u.GetKind(), a.Namespace, u.GetName(), err)
 	}
 	return a.Life.Told(ctx, made)
 }
@@ -118,11 +170,9 @@ func (a Actor) create(ctx context.Context, s Scenario) error {
 func (s Scenario) Bury(ctx context.Context, a Actor) error {
 	gone := Step{"nothing is left", always, func(ctx context.Context, a Actor) error {
 		view := a.Life.View()
-		for _, list := range [][]*unstructured.Unstructured{{view.Job}, view.Pods, view.Services, view.Extras} {
-			for _, u := range list {
-				if err := a.remove(ctx, u, metav1.DeletePropagationBackground); err != nil {
-					return err
-				}
+		for _, u := range append([]*unstructured.Unstructured{view.Job}, view.Dependents()...) {
+			if err := a.remove(ctx, u, metav1.DeletePropagationBackground); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -154,5 +204,5 @@ func (a Actor) remove(ctx context.Context, u *unstructured.Unstructured, propaga
 
 // of is where the objects are that are like this one.
 func (a Actor) of(u *unstructured.Unstructured) dynamic.ResourceInterface {
-	return a.Client.Resource(resourceOf(u.GroupVersionKind())).Namespace(a.Namespace)
+	return a.Client.Resource(a.Life.ResourceOf(u.GetUID())).Namespace(u.GetNamespace())
 }

@@ -4,31 +4,27 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"stoic/test/faults/history"
 )
 
-// edit is the user's: a merge patch of the job.
+// edit is the user's: a merge patch of the object, in which {name}, {namespace} and {elsewhere} are replaced.
 func edit(what string, when Check, patch string) Step {
 	done := func(v history.View) (bool, string) {
 		var wanted map[string]any
-		return v.Job != nil && json.Unmarshal([]byte(patch), &wanted) == nil && holds(v.Job.Object, wanted), describe(v)
+		return v.Job != nil && json.Unmarshal([]byte(fill(patch, v.Subject)), &wanted) == nil && holds(v.Job.Object, wanted), describe(v)
 	}
 	return Step{what, either(done, when), func(ctx context.Context, a Actor) error {
 		job := a.Life.View().Job
 		if job == nil {
 			return fmt.Errorf("%s: there is no job %s/%s", what, a.Namespace, a.Job)
 		}
-		now, err := a.of(job).Patch(ctx, a.Job, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		now, err := a.of(job).Patch(ctx, a.Job, types.MergePatchType, []byte(fill(patch, a.Life.Subject())), metav1.PatchOptions{})
 		if err != nil {
 			return fmt.Errorf("%s: patch job %s/%s: %w", what, a.Namespace, a.Job, err)
 		}
@@ -187,28 +183,3 @@ func admit() Step {
 }
 
 const podGroup, autoscaler = "PodGroup", "HorizontalPodAutoscaler"
-
-// resourceOf a kind: the plural, as all that jobs have to do with form it.
-func resourceOf(k schema.GroupVersionKind) schema.GroupVersionResource {
-	return k.GroupVersion().WithResource(strings.ToLower(k.Kind) + "s")
-}
-
-// Resources lists what a history of these lives must watch.
-func Resources(scenarios []Scenario) []schema.GroupVersionResource {
-	found := map[schema.GroupVersionResource]bool{}
-	for _, plural := range []string{"pods", "services", "events"} {
-		found[schema.GroupVersionResource{Version: "v1", Resource: plural}] = true
-	}
-	for _, s := range scenarios {
-		found[s.Resource] = true
-		if s.Resource == PyTorchJobs() {
-			found[schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}] = true
-		}
-		if len(s.CRDs) > 0 {
-			found[schema.GroupVersionResource{Group: "scheduling.volcano.sh", Version: "v1beta1", Resource: "podgroups"}] = true
-		}
-	}
-	return slices.SortedFunc(maps.Keys(found), func(a, b schema.GroupVersionResource) int {
-		return strings.Compare(a.String(), b.String())
-	})
-}

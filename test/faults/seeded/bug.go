@@ -19,7 +19,7 @@ type Bug struct {
 	Reference string // where it was reported, or where it stands
 	Found     string // by whom, or how
 	Wrong     string // what went wrong, in one sentence
-	Package   string // of the test that catches it, as go test wants it: "./convert"
+	Package   string // of the test that catches it, as go test wants it: "./training/convert"
 	Run       string // the pattern for -run
 	Edits     []Edit
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"go/parser"
-	"go/token"
 	"maps"
 	"os"
 	"path/filepath"
@@ -23,7 +21,7 @@ const root = "../../.."
 // withoutAll is how many bugs are switched on by default: each costs a compilation.
 const withoutAll = 2
 
-// TestBugsCanBeSwitchedOn: every patch fits, and what it makes is Go.
+// TestBugsCanBeSwitchedOn: every patch fits, what it makes compiles, and the test that is to notice it is there.
 func TestBugsCanBeSwitchedOn(t *testing.T) {
 	bugs, err := All()
 	if err != nil {
@@ -32,16 +30,20 @@ func TestBugsCanBeSwitchedOn(t *testing.T) {
 	if len(bugs) < 25 {
 		t.Errorf("%d bugs", len(bugs))
 	}
+	compiler := newCompiler(t)
 	for _, b := range bugs {
 		patched, err := b.Patched(root)
 		if err != nil {
 			t.Error(err)
 			continue
 		}
+		if err := compiler.check(patched); err != nil {
+			t.Errorf("%s: %v", b.Name, err)
+		}
+		if !declares(b.Package, b.Run) {
+			t.Errorf("%s: %s has no test %s", b.Name, b.Package, b.Run)
+		}
 		for _, file := range slices.Sorted(maps.Keys(patched)) {
-			if _, err := parser.ParseFile(token.NewFileSet(), file, patched[file], parser.AllErrors); err != nil {
-				t.Errorf("%s: %v", b.Name, err)
-			}
 			if unpatched, err := os.ReadFile(filepath.Join(root, file)); err != nil || string(unpatched) == patched[file] {
 				t.Errorf("%s changes nothing in %s (%v)", b.Name, file, err)
 			}

@@ -23,11 +23,11 @@ func Table() (string, error) {
 // Layer is the part of the operator that the bug is in.
 func (b Bug) Layer() string {
 	switch folder, _, _ := strings.Cut(b.Edits[0].File, "/"); {
-	case strings.HasPrefix(b.Edits[0].File, "controller/plan/"):
+	case strings.HasPrefix(b.Edits[0].File, "training/plan/"):
 		return "planner"
 	case folder == "controller":
 		return "engine"
-	case folder == "convert":
+	case folder == "convert", strings.HasPrefix(b.Edits[0].File, "training/convert/"):
 		return "converter"
 	default:
 		return folder

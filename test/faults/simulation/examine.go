@@ -1,9 +1,12 @@
 package simulation
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+
+	"stoic/training"
 )
 
 // examine says whether the world is as the job asks for, now that it is at rest.
@@ -13,7 +16,7 @@ import (
 //	is no job         as they were                                   Stalled, and an event with the path
 //	is over           as cleanPodPolicy says                         a verdict that some pod, or a limit, bears out
 //	is suspended      none                                           Suspended, not Running
-//	else              one live pod and one service for each replica  not Suspended; Running if its pods do; the counts
+//	else              one live pod and one service for each replica, not Suspended; Running if its pods do; the counts
 func (s *schedule) examine() {
 	j := s.mirror.job()
 	for name, p := range s.mirror.pods {
@@ -136,7 +139,7 @@ func (s *schedule) examineRunning(j *jobVersion) {
 			name := fmt.Sprintf("%s-%s-%d", s.manifest.name, r.label, i)
 			wanted[name] = true
 			switch p := pods[name]; {
-			case p == nil && s.taken(j, s.mirror.pods[name] != nil):
+			case p == nil && (s.taken(j, s.mirror.pods[name] != nil) || s.done(j, r.label, i)):
 			case p == nil:
 				s.violated("at rest: pod %s is missing", name)
 			case p.phase == "Failed":
@@ -171,6 +174,20 @@ func (s *schedule) taken(j *jobVersion, there bool) bool {
 	})
 }
 
+// done says whether the ledger names a replica as succeeded. The users of the simulation write no such ledger: what it names
+// must have happened.
+func (s *schedule) done(j *jobVersion, label string, index int) bool {
+	var ledger training.Ledger
+	if json.Unmarshal([]byte(j.ledger), &ledger) != nil || string(ledger.Job) != j.uid || !ledger.Succeeded[label].Has(index) {
+		return false
+	}
+	name := fmt.Sprintf("%s-%s-%d", s.manifest.name, label, index)
+	if !s.mirror.succeeded[j.uid+"/"+name] {
+		s.violated("at rest: the ledger says that %s has succeeded, and it never did", name)
+	}
+	return true
+}
+
 func (s *schedule) examineCounts(j *jobVersion, pods map[string]*pod) {
 	lead, done := s.manifest.lead()
 	running, succeeded := 0, 0
@@ -178,6 +195,8 @@ func (s *schedule) examineCounts(j *jobVersion, pods map[string]*pod) {
 		var active, ended int32
 		for i := range r.replicas {
 			switch p := pods[fmt.Sprintf("%s-%s-%d", s.manifest.name, r.label, i)]; {
+			case p == nil && s.done(j, r.label, i):
+				ended++
 			case p == nil:
 			case p.phase == "Running":
 				active++

@@ -105,35 +105,13 @@ func (p *process) read(r *http.Request) (*request, error) {
 		q.body = body
 		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
-	q.resource, q.name = target(r.URL.Path)
+	if q.resource, _, q.name = world.Target(r.URL.Path); q.resource == "" {
+		q.resource = "discovery"
+	}
 	q.query.Del("timeoutSeconds") // client-go draws it
 	q.query.Del("timeout")
 	q.key = fmt.Sprintf("%d %s %s?%s %s", p.id, q.method, r.URL.Path, q.query.Encode(), q.body)
 	return q, nil
-}
-
-// target reads a path: /api/v1/namespaces/NS/pods/NAME, /apis/G/V/RESOURCE, /apis/G/V.
-func target(path string) (resource, name string) {
-	steps := strings.Split(strings.Trim(path, "/"), "/")
-	root := 2
-	if steps[0] == "apis" {
-		root = 3
-	}
-	if len(steps) <= root {
-		return "discovery", ""
-	}
-	steps = steps[root:]
-	if steps[0] == "namespaces" && len(steps) > 2 {
-		steps = steps[2:]
-	}
-	resource = steps[0]
-	if len(steps) > 1 {
-		name = steps[1]
-	}
-	if len(steps) > 2 {
-		resource += "/" + steps[2]
-	}
-	return resource, name
 }
 
 func (q *request) writes() bool { return q.method != http.MethodGet }

@@ -4,12 +4,13 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 
-	"stoic/schema"
+	"stoic/training"
+	"stoic/training/kinds"
 )
 
 // manifest is the job of one schedule. It is drawn small: the rules of the planner have small numbers in them.
 type manifest struct {
-	kind     *schema.Kind
+	kind     *training.Kind
 	name     string
 	roles    []role
 	clean    string
@@ -44,14 +45,14 @@ func maybe(r *rand.Rand, oneIn int, of ...int64) *int64 {
 }
 
 func drawManifest(r *rand.Rand) *manifest {
-	m := &manifest{kind: pick(r, schema.TFJob(), schema.PyTorchJob()), name: jobName, clean: pick(r, "All", "Running", "None"),
+	m := &manifest{kind: pick(r, kinds.TFJob(), kinds.PyTorchJob()), name: jobName, clean: pick(r, "All", "Running", "None"),
 		ttl: maybe(r, 5, 0, 20, 200), deadline: maybe(r, 6, 8, 60, 250), backoff: maybe(r, 4, 0, 1, 2), suspend: r.IntN(8) == 0,
 		node: pick(r, "", "n", "n")}
 	add := func(name, label string, replicas int) {
 		m.roles = append(m.roles, role{name, label, replicas, pick(r, "Always", "OnFailure", "Never", "ExitCode")})
 	}
 	worker := 1 + r.IntN(3)
-	if m.kind == schema.TFJob() {
+	if m.kind == kinds.TFJob() {
 		if r.IntN(3) == 0 {
 			add("Chief", "chief", 1)
 		}
@@ -64,7 +65,7 @@ func drawManifest(r *rand.Rand) *manifest {
 	}
 	if r.IntN(6) > 0 { // the watch of autoscalers is dear, and nothing else of this package has to do with it
 		plain := *m.kind
-		plain.ExtraKinds, plain.Extras = nil, nil
+		plain.DependentKinds, plain.Dependents = nil, nil
 		m.kind = &plain
 	}
 	m.elastic = r.IntN(2) == 0
@@ -75,7 +76,7 @@ func drawManifest(r *rand.Rand) *manifest {
 	return m
 }
 
-func (m *manifest) rolesField() string { return m.kind.RolesField }
+func (m *manifest) rolesField() string { return m.kind.ReplicaSpecsField }
 
 func (m *manifest) container() string { return m.kind.Container }
 
@@ -128,8 +129,8 @@ func (m *manifest) lead() (name string, done func(pods map[string]*pod, wanted, 
 	}
 	switch {
 	case m.elastic:
-		return "Worker", func(_ map[string]*pod, _, succeeded, running int) bool { return succeeded > 0 && running == 0 }
-	case m.all || m.kind.Name == schema.PyTorchJob().Name:
+		return "Worker", func(_ map[string]*pod, _, succeeded, _ int) bool { return succeeded > 0 }
+	case m.all || m.kind.Name == kinds.PyTorchJob().Name:
 		return "Worker", all
 	}
 	return "Worker", func(pods map[string]*pod, wanted, succeeded, _ int) bool {

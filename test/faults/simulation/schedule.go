@@ -17,8 +17,9 @@ import (
 	"k8s.io/client-go/rest"
 
 	"stoic/controller"
-	"stoic/schema"
 	"stoic/test/faults/world"
+	"stoic/training"
+	"stoic/training/operator"
 )
 
 // Outcome of one schedule.
@@ -81,7 +82,7 @@ func newSchedule(seed uint64) *schedule {
 	return s
 }
 
-func resources(kind *schema.Kind) []world.Resource {
+func resources(kind *training.Kind) []world.Resource {
 	r := kind.Resource()
 	return []world.Resource{
 		{Group: r.Group, Version: r.Version, Plural: r.Plural, Kind: r.Kind, Status: true, Namespaced: true},
@@ -93,7 +94,7 @@ func resources(kind *schema.Kind) []world.Resource {
 }
 
 // discovery says in few words what is served; how it changes is the subject of package upheaval.
-func discovery(kind *schema.Kind) map[string][]byte {
+func discovery(kind *training.Kind) map[string][]byte {
 	served := map[string][]byte{}
 	for _, r := range resources(kind) {
 		if r.Group == "" {
@@ -170,8 +171,8 @@ func (s *schedule) absorb() {
 func (s *schedule) start() {
 	p := &process{id: len(s.processes), gate: s.gate, jobs: s.manifest.kind.Plural, watched: map[string]*trouble{}, knows: map[string]int64{}, made: map[string]string{}, done: make(chan struct{})}
 	c, err := controller.New(controller.Options{
-		Config:  &rest.Config{Host: "http://world", QPS: -1, Transport: p, ContentConfig: rest.ContentConfig{ContentType: "application/json"}},
-		Watched: controller.Jobs([]*schema.Kind{s.manifest.kind}), Workers: 1, EventQPS: -1, Identity: "me", Log: zap.NewNop(),
+		Config: &rest.Config{Host: "http://world", QPS: -1, Transport: p, ContentConfig: rest.ContentConfig{ContentType: "application/json"}},
+		Name:   operator.Name, Watches: operator.Watches([]*training.Kind{s.manifest.kind}, operator.NewMetrics(prometheus.NewRegistry())), Workers: 1, EventQPS: -1, Identity: "me", Log: zap.NewNop(),
 		Registry: prometheus.NewRegistry(), Now: time.Now})
 	if err != nil {
 		panic(fmt.Sprintf("make the controller: %v", err)) // these options work

@@ -8,7 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"stoic/schema"
+	"stoic/training"
 )
 
 // canaryLimit is how long a healthy job of a kind that is not concerned may take. It runs for canaryRuns.
@@ -20,7 +20,7 @@ const birds = "canary"
 // canary runs one small job of a kind after the other while something else happens.
 type canary struct {
 	g      *ground
-	kind   *schema.Kind
+	kind   *training.Kind
 	cancel context.CancelFunc
 	done   chan struct{}
 	took   []time.Duration
@@ -28,7 +28,7 @@ type canary struct {
 }
 
 // sing starts one, after a first job that shows that it can.
-func (g *ground) sing(ctx context.Context, kind *schema.Kind) (*canary, error) {
+func (g *ground) sing(ctx context.Context, kind *training.Kind) (*canary, error) {
 	if err := g.namespace(ctx, birds); err != nil {
 		return nil, err
 	}

@@ -1,15 +1,10 @@
 package upheaval
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,11 +14,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"stoic/cli/cluster"
-	"stoic/deploy"
+	"stoic/test/operator"
 )
 
-// operatorUser is the service account that deploy/rbac binds; user is the name of its kubeconfig.
-const operatorUser, user = "system:serviceaccount:kubeflow:training-operator", "operator"
+// user is the name of the operator's kubeconfig.
+const user = "operator"
 
 // ground is one control plane, as its administrator sees it.
 type ground struct {
@@ -34,12 +29,12 @@ type ground struct {
 	// stretch is how much longer than on a machine that has time everything takes.
 	stretch float64
 	// process is the operator that runs now, or nil.
-	process *process
+	process *operator.Process
 }
 
 // on runs a plan on a control plane of its own, which has the operator's permissions and the kinds of the given files.
 func on(ctx context.Context, env Env, crds []string, do func(context.Context, *ground) error) (err error) {
-	o := cluster.Options{Source: filepath.Join(env.Root, "localcluster"), Users: map[string]string{user: operatorUser}, CRDs: crds}
+	o := cluster.Options{Source: filepath.Join(env.Root, "localcluster"), Users: map[string]string{user: operator.User}, CRDs: crds}
 	if o.Program, err = cluster.Build(ctx, o); err != nil {
 		return fmt.Errorf("build the control plane: %w", err)
 	}
@@ -54,7 +49,7 @@ func on(ctx context.Context, env Env, crds []string, do func(context.Context, *g
 	if err := g.connect(); err != nil {
 		return err
 	}
-	if err := g.permit(ctx); err != nil {
+	if err := operator.Permit(ctx, c.Kubeconfig(), g.Root); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, g.stop()) }()
@@ -79,28 +74,6 @@ func (g *ground) connect() error {
 	}
 	if g.typed, err = kubernetes.NewForConfig(config); err != nil {
 		return fmt.Errorf("make the typed client: %w", err)
-	}
-	return nil
-}
-
-// permit installs the namespace and the permissions that deploy/ gives to the operator.
-func (g *ground) permit(ctx context.Context) error {
-	names, err := fs.Glob(deploy.Files(), "rbac/*.yaml")
-	if err != nil {
-		return fmt.Errorf("list the built-in manifests: %w", err)
-	}
-	var all []byte
-	for _, name := range append([]string{"namespace.yaml"}, names...) {
-		text, err := fs.ReadFile(deploy.Files(), name)
-		if err != nil {
-			return fmt.Errorf("read the built-in manifests: %w", err)
-		}
-		all = append(append(all, "\n---\n"...), text...)
-	}
-	kubectl := exec.CommandContext(ctx, "kubectl", "--kubeconfig", g.cluster.Kubeconfig(), "create", "-f", "-")
-	kubectl.Stdin = bytes.NewReader(all)
-	if out, err := kubectl.CombinedOutput(); err != nil {
-		return fmt.Errorf("install the operator's permissions: %w: %s", err, bytes.TrimSpace(out))
 	}
 	return nil
 }
@@ -143,12 +116,4 @@ func (g *ground) await(ctx context.Context, limit time.Duration, what string, ho
 		case <-tick.C:
 		}
 	}
-}
-
-// lastWords are the last lines of the operator's log, for messages. What canaries do is not among them.
-func (g *ground) lastWords() string {
-	if g.process == nil {
-		return ""
-	}
-	return "\nthe operator's last words:\n" + strings.Join(last(15, slices.DeleteFunc(g.process.lines(), func(line string) bool { return strings.Contains(line, birds+"/") })), "\n")
 }

@@ -14,12 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
-	"stoic/schema"
+	"stoic/training"
 )
 
 // job is what a plan submits.
 type job struct {
-	kind            *schema.Kind
+	kind            *training.Kind
 	namespace, name string
 	workers         int
 	// runs is how long each worker runs before it ends well; 0 is for ever.
@@ -27,11 +27,11 @@ type job struct {
 }
 
 // end is the state that the job comes to and stays in.
-func (j job) end() schema.ConditionType {
+func (j job) end() training.ConditionType {
 	if j.runs == 0 {
-		return schema.Running
+		return training.Running
 	}
-	return schema.Succeeded
+	return training.Succeeded
 }
 
 func (j job) String() string { return fmt.Sprintf("%s %s/%s", j.kind.Name, j.namespace, j.name) }
@@ -42,21 +42,42 @@ func (j job) object() *unstructured.Unstructured {
 	if j.runs > 0 {
 		annotations = map[string]any{"simulation.stoic/exit-code": "0", "simulation.stoic/run-for": j.runs.String()}
 	}
-	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": j.kind.APIVersion(), "kind": j.kind.Name,
-		"metadata": map[string]any{"name": j.name, "namespace": j.namespace},
-		"spec": map[string]any{j.kind.RolesField: map[string]any{"Worker": map[string]any{
-			"replicas": int64(j.workers), "restartPolicy": "Never",
+	roles := map[string]any{}
+	for name, replicas := range j.replicas() {
+		roles[name] = map[string]any{"replicas": int64(replicas), "restartPolicy": "Never",
 			"template": map[string]any{
 				"metadata": map[string]any{"annotations": annotations},
 				"spec": map[string]any{"schedulerName": "default-scheduler",
 					"containers": []any{map[string]any{"name": j.kind.Container, "image": "training:1"}}},
-			},
-		}}},
+			}}
+	}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": j.kind.APIVersion(), "kind": j.kind.Name,
+		"metadata": map[string]any{"name": j.name, "namespace": j.namespace},
+		"spec":     map[string]any{j.kind.ReplicaSpecsField: roles},
 	}}
 }
 
-func (g *ground) jobs(kind *schema.Kind, namespace string) dynamic.ResourceInterface {
+// replicas by replica type: the workers, and one of each that the kind requires.
+func (j job) replicas() map[string]int {
+	replicas := map[string]int{"Worker": j.workers}
+	for _, role := range j.kind.ReplicaTypes {
+		if role.Required {
+			replicas[role.Name] = 1
+		}
+	}
+	return replicas
+}
+
+// pods is how many a job has.
+func (j job) pods() (sum int) {
+	for _, replicas := range j.replicas() {
+		sum += replicas
+	}
+	return sum
+}
+
+func (g *ground) jobs(kind *training.Kind, namespace string) dynamic.ResourceInterface {
 	return g.dynamic.Resource(runtimeschema.GroupVersionResource{Group: kind.Group, Version: kind.Version, Resource: kind.Plural}).Namespace(namespace)
 }
 
@@ -79,16 +100,16 @@ func (g *ground) submit(ctx context.Context, jobs ...job) error {
 }
 
 // state of a job: its last condition that is True, or "".
-func (g *ground) state(ctx context.Context, j job) (schema.ConditionType, error) {
+func (g *ground) state(ctx context.Context, j job) (training.ConditionType, error) {
 	u, err := g.jobs(j.kind, j.namespace).Get(ctx, j.name, metav1.GetOptions{})
 	if err != nil {
 		return "", fmt.Errorf("get %s: %w", j, err)
 	}
 	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
-	state := schema.ConditionType("")
+	state := training.ConditionType("")
 	for _, c := range conditions {
 		if condition, _ := c.(map[string]any); condition["status"] == "True" {
-			state = schema.ConditionType(fmt.Sprint(condition["type"]))
+			state = training.ConditionType(fmt.Sprint(condition["type"]))
 		}
 	}
 	return state, nil
@@ -143,15 +164,15 @@ func (g *ground) sound(ctx context.Context, namespace string, jobs ...job) error
 		}
 		count[owner.UID]++
 		if p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
-			replica := string(owner.UID) + " " + p.Labels[schema.LabelRole] + " " + p.Labels[schema.LabelIndex]
+			replica := string(owner.UID) + " " + p.Labels[training.LabelReplicaType] + " " + p.Labels[training.LabelReplicaIndex]
 			if live[replica]++; live[replica] > 1 {
 				return fmt.Errorf("replica %s of job %s has two pods that live", p.Name, owner.Name)
 			}
 		}
 	}
 	for uid, j := range owners {
-		if j.runs == 0 && count[uid] != j.workers {
-			return fmt.Errorf("%s has %d pods, shall have %d", j, count[uid], j.workers)
+		if j.runs == 0 && count[uid] != j.pods() {
+			return fmt.Errorf("%s has %d pods, shall have %d", j, count[uid], j.pods())
 		}
 	}
 	return nil

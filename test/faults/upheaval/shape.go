@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
-	"stoic/schema"
+	"stoic/test/operator"
+	"stoic/training"
+	"stoic/training/kinds"
 )
 
 const (
@@ -40,7 +41,7 @@ func under(ctx context.Context, env Env, change func(*unstructured.Unstructured)
 		if err := g.start(ctx); err != nil {
 			return err
 		}
-		bird, err := g.sing(ctx, schema.PyTorchJob())
+		bird, err := g.sing(ctx, kinds.PyTorchJob())
 		if err != nil {
 			return err
 		}
@@ -63,7 +64,7 @@ func setStatus(with bool) func(*unstructured.Unstructured) {
 // statusAdded: a CRD without the status subresource, as old manifests have it, gets one.
 func statusAdded(ctx context.Context, env Env) error {
 	return under(ctx, env, setStatus(false), func(ctx context.Context, g *ground) error {
-		j := job{schema.TFJob(), shapes, "mute", 2, 100 * time.Millisecond}
+		j := job{kinds.TFJob(), shapes, "mute", 2, 100 * time.Millisecond}
 		if err := g.submit(ctx, j); err != nil {
 			return err
 		}
@@ -102,14 +103,11 @@ func (g *ground) convertBy(ctx context.Context, conversion map[string]any) error
 
 // deadWebhook converts by an address where nobody listens.
 func deadWebhook() (map[string]any, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := operator.Address()
 	if err != nil {
-		return nil, fmt.Errorf("find a port where nobody listens: %w", err)
+		return nil, err
 	}
-	url := "https://" + listener.Addr().String() + "/convert"
-	if err := listener.Close(); err != nil {
-		return nil, fmt.Errorf("give back a port: %w", err)
-	}
+	url := "https://" + address + "/convert"
 	return map[string]any{"strategy": "Webhook", "webhook": map[string]any{
 		"conversionReviewVersions": []any{"v1"}, "clientConfig": map[string]any{"url": url}}}, nil
 }
@@ -117,7 +115,7 @@ func deadWebhook() (map[string]any, error) {
 // conversionDead: no TFJob can be read, as the webhook that converts them is gone; then nothing converts any more.
 func conversionDead(ctx context.Context, env Env) error {
 	return under(ctx, env, storeOlder, func(ctx context.Context, g *ground) error {
-		before := job{schema.TFJob(), shapes, "before", 2, 0}
+		before := job{kinds.TFJob(), shapes, "before", 2, 0}
 		if err := g.submit(ctx, before); err != nil {
 			return err
 		}
@@ -131,7 +129,7 @@ func conversionDead(ctx context.Context, env Env) error {
 		if err := g.convertBy(ctx, webhook); err != nil {
 			return err
 		}
-		during := job{schema.TFJob(), shapes, "during", 2, 100 * time.Millisecond}
+		during := job{kinds.TFJob(), shapes, "during", 2, 100 * time.Millisecond}
 		if err := g.submitOlder(ctx, during); err != nil {
 			return err
 		}
@@ -181,7 +179,7 @@ func flip(stored string, served bool) func(*unstructured.Unstructured) {
 // versionsFlipped: a second version comes, is stored instead, and for a while is the only one.
 func versionsFlipped(ctx context.Context, env Env) error {
 	return under(ctx, env, func(*unstructured.Unstructured) {}, func(ctx context.Context, g *ground) error {
-		stays := job{schema.TFJob(), shapes, "stays", 2, 0}
+		stays := job{kinds.TFJob(), shapes, "stays", 2, 0}
 		jobs := []job{stays}
 		if err := g.submit(ctx, stays); err != nil {
 			return err
@@ -190,7 +188,7 @@ func versionsFlipped(ctx context.Context, env Env) error {
 			if err := g.change(ctx, tfJobs, flip(stored, true)); err != nil {
 				return err
 			}
-			jobs = append(jobs, job{schema.TFJob(), shapes, fmt.Sprintf("flip-%d", n), 1, 100 * time.Millisecond})
+			jobs = append(jobs, job{kinds.TFJob(), shapes, fmt.Sprintf("flip-%d", n), 1, 100 * time.Millisecond})
 			if err := g.goesOn(ctx, stays, jobs...); err != nil {
 				return fmt.Errorf("flip %d, stored as %s: %w", n, stored, err)
 			}
@@ -207,7 +205,7 @@ func versionsFlipped(ctx context.Context, env Env) error {
 		if err := g.change(ctx, tfJobs, flip("v2", true)); err != nil {
 			return err
 		}
-		jobs = append(jobs, job{schema.TFJob(), shapes, "last", 1, 100 * time.Millisecond})
+		jobs = append(jobs, job{kinds.TFJob(), shapes, "last", 1, 100 * time.Millisecond})
 		return g.goesOn(ctx, stays, jobs...)
 	})
 }
@@ -217,7 +215,7 @@ func (g *ground) goesOn(ctx context.Context, stays job, jobs ...job) error {
 	if err := g.submit(ctx, jobs[len(jobs)-1]); err != nil {
 		return err
 	}
-	pod := schema.ChildName(stays.name, "worker", 0)
+	pod := training.ChildName(stays.name, "worker", 0)
 	if err := g.typed.CoreV1().Pods(stays.namespace).Delete(ctx, pod, metav1.DeleteOptions{}); err != nil {
 		return fmt.Errorf("delete pod %s: %w", pod, err)
 	}

@@ -3,6 +3,8 @@ package upheaval
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -10,7 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"stoic/schema"
+	"stoic/training"
+	"stoic/training/kinds"
 )
 
 // restored is how long the operator may take after the store was restored.
@@ -22,7 +25,7 @@ type rewound struct{ by int }
 const past = "past" // the namespace
 
 func (w rewound) run(ctx context.Context, env Env) error {
-	return on(ctx, env, []string{env.crd("tfjobs"), env.crd("pytorchjobs")}, func(ctx context.Context, g *ground) error {
+	return on(ctx, env, []string{filepath.Dir(env.crd("x"))}, func(ctx context.Context, g *ground) error {
 		if err := g.namespace(ctx, past); err != nil {
 			return err
 		}
@@ -51,10 +54,17 @@ func (w rewound) run(ctx context.Context, env Env) error {
 	})
 }
 
-// atSave are the jobs that are under way when the store is saved: of both kinds, half of them for ever.
+// plain are the kinds of which workers alone make a job.
+func plain() []*training.Kind {
+	return slices.DeleteFunc(kinds.All(), func(k *training.Kind) bool {
+		return slices.ContainsFunc(k.ReplicaTypes, func(t training.KnownReplicaType) bool { return t.After != "" })
+	})
+}
+
+// atSave are the jobs that are under way when the store is saved: of every kind, half of them for ever.
 func atSave() []job {
 	var jobs []job
-	for _, kind := range schema.Kinds() {
+	for _, kind := range plain() {
 		for n := range 4 {
 			jobs = append(jobs, job{kind, past, fmt.Sprintf("%s-%d", kind.Singular, n), 2, time.Duration(n%2) * 5 * time.Second})
 		}
@@ -64,7 +74,7 @@ func atSave() []job {
 
 func late() []job {
 	var jobs []job
-	for _, kind := range schema.Kinds() {
+	for _, kind := range plain() {
 		jobs = append(jobs, job{kind, past, kind.Singular + "-late", 2, 100 * time.Millisecond})
 	}
 	return jobs
@@ -82,7 +92,7 @@ func (w rewound) future(ctx context.Context, g *ground, saved []job) error {
 	if _, err := g.awaitEnds(ctx, 2*endLimit, append(late(), saved...)...); err != nil {
 		return err
 	}
-	gone, lost := saved[0], schema.ChildName(saved[2].name, "worker", 1)
+	gone, lost := saved[0], training.ChildName(saved[2].name, "worker", 1)
 	if err := g.jobs(gone.kind, past).Delete(ctx, gone.name, metav1.DeleteOptions{}); err != nil {
 		return fmt.Errorf("delete %s: %w", gone, err)
 	}
@@ -142,7 +152,7 @@ func (g *ground) again(ctx context.Context, saved []job) error {
 	if err := g.submit(ctx, late()...); err != nil {
 		return err
 	}
-	lost := schema.ChildName(saved[0].name, "worker", 0)
+	lost := training.ChildName(saved[0].name, "worker", 0)
 	if err := g.typed.CoreV1().Pods(past).Delete(ctx, lost, metav1.DeleteOptions{}); err != nil {
 		return fmt.Errorf("delete pod %s: %w", lost, err)
 	}

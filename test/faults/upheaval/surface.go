@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"time"
 
-	"stoic/schema"
+	"stoic/training"
+	"stoic/training/kinds"
 )
 
 const (
@@ -23,10 +25,10 @@ const (
 // podGroups is the CRD of the groups of the coscheduling plugin, whose scheduler is, for these plans, the usual one.
 const podGroups, podGroupsFile = "podgroups.scheduling.x-k8s.io", "podgroups-plugin.yaml"
 
-// everySet starts an operator under each subset of the CRDs and installs the others late.
+// everySet starts an operator under subsets of the CRDs and installs the others late.
 func everySet(ctx context.Context, env Env) error {
 	return on(ctx, env, nil, func(ctx context.Context, g *ground) error {
-		for set := range 1 << len(g.parts()) {
+		for _, set := range sets(len(g.parts())) {
 			if err := g.oneSet(ctx, set); err != nil {
 				return fmt.Errorf("set %03b of %s: %w", set, g.parts(), err)
 			}
@@ -35,17 +37,30 @@ func everySet(ctx context.Context, env Env) error {
 	})
 }
 
+// sets of n parts, as bits: none, each alone, all but each, and all. What one part changes for another shows in these; all
+// subsets would be twice as many with each kind.
+func sets(n int) []int {
+	all := 1<<n - 1
+	found := []int{0}
+	for part := range n {
+		found = append(found, 1<<part, all&^(1<<part))
+	}
+	found = append(found, all)
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
 // part is a CRD that may be there or not.
 type part struct {
 	name, file string
-	kind       *schema.Kind // nil of groups
+	kind       *training.Kind // nil of groups
 }
 
 func (p part) String() string { return p.name }
 
 func (e Env) parts() []part {
 	parts := []part{{podGroups, e.fixture(podGroupsFile), nil}}
-	for _, kind := range schema.Kinds() {
+	for _, kind := range plain() {
 		parts = append(parts, part{kind.Plural + "." + kind.Group, e.crd(kind.Plural), kind})
 	}
 	return parts
@@ -135,7 +150,7 @@ func (m madeAnew) run(ctx context.Context, env Env) error {
 		if err := g.start(ctx); err != nil {
 			return err
 		}
-		bird, err := g.sing(ctx, schema.PyTorchJob())
+		bird, err := g.sing(ctx, kinds.PyTorchJob())
 		if err != nil {
 			return err
 		}
@@ -147,7 +162,7 @@ func (m madeAnew) run(ctx context.Context, env Env) error {
 func load() []job {
 	var jobs []job
 	for n := range 6 {
-		jobs = append(jobs, job{schema.TFJob(), "load", fmt.Sprintf("job-%d", n), 2, time.Duration(n%2) * 500 * time.Millisecond})
+		jobs = append(jobs, job{kinds.TFJob(), "load", fmt.Sprintf("job-%d", n), 2, time.Duration(n%2) * 500 * time.Millisecond})
 	}
 	return jobs
 }

@@ -2,16 +2,15 @@ package upheaval
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"stoic/test/operator"
 )
 
 // root is the checkout, seen from this package.
@@ -20,34 +19,18 @@ const root = "../../.."
 // quick is how many plans run without -all.
 const quick = 2
 
-func TestMain(m *testing.M) {
-	flag.Bool("all", false, "run every plan, not only the quick ones")
-	flag.Uint64("seed", 1, "of the plans")
-	flag.Parse()
-	os.Exit(m.Run())
-}
-
-// given is the value of a flag of this test binary.
-func given[T any](t *testing.T, name string) T {
-	t.Helper()
-	getter, ok := flag.Lookup(name).Value.(flag.Getter)
-	if !ok {
-		t.Fatalf("flag %s cannot be read", name)
-	}
-	value, ok := getter.Get().(T)
-	if !ok {
-		t.Fatalf("flag %s is a %T", name, getter.Get())
-	}
-	return value
-}
+var (
+	all  = flag.Bool("all", false, "run every plan, not only the quick ones")
+	seed = flag.Uint64("seed", 1, "of the plans")
+)
 
 func TestPlans(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real control planes")
 	}
-	env := Env{Operator: build(t), Root: root}
-	plans := Plans(given[uint64](t, "seed"))
-	if !given[bool](t, "all") {
+	env := Env{Operator: operator.Built(t, root), Root: root}
+	plans := Plans(*seed)
+	if !*all {
 		plans = plans[:quick]
 	}
 	passed := map[string]*atomic.Int64{"G15": {}, "G16": {}}
@@ -73,35 +56,38 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// build compiles the operator.
-func build(t *testing.T) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "stoic")
-	command := exec.Command("go", "build", "-o", program, ".")
-	command.Dir = root
-	if out, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("build the operator: %v\n%s", err, out)
-	}
-	return program
-}
-
 // TestEndOfTheOperatorIsNoticed: a rig that does not see its operator die shows nothing.
 func TestEndOfTheOperatorIsNoticed(t *testing.T) {
-	folder := t.TempDir()
-	p := &process{ended: make(chan struct{}), log: filepath.Join(folder, "log"), exit: errors.New("exit status 3")}
-	if err := os.WriteFile(p.log, []byte("one\npanic: two\n"), 0o600); err != nil {
-		t.Fatal(err)
+	g := &ground{stretch: 1}
+	start := func(script string) {
+		var err error
+		g.process, err = operator.Start(operator.Options{Command: []string{"sh", "-c", script}, Log: filepath.Join(t.TempDir(), "log")})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	g := &ground{process: p, stretch: 1}
 	never := func(context.Context) (bool, string) { return false, "nothing" }
+	start("exec sleep 60")
 	if _, err := g.await(t.Context(), time.Millisecond, "nothing", never); err == nil || !strings.Contains(err.Error(), "last seen: nothing") {
 		t.Errorf("a wait that is too long ends with %v", err)
 	}
-	close(p.ended)
+	if err := g.process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	start("echo one; echo panic: two; exit 3")
 	if _, err := g.await(t.Context(), time.Hour, "nothing", never); err == nil || !strings.Contains(err.Error(), "exit status 3") {
 		t.Errorf("the end of the operator is not told: %v", err)
 	}
-	if p.orderly() == nil {
-		t.Error("a panic in the log is not told")
+	if err := g.stop(); err == nil || !strings.Contains(err.Error(), "panic: two") || !strings.Contains(err.Error(), "exit status 3") {
+		t.Errorf("what was wrong with the operator is not told in the end: %v", err)
+	}
+}
+
+// TestSets: none, each alone, all but each, all.
+func TestSets(t *testing.T) {
+	for n, want := range map[int]string{0: "[0]", 1: "[0 1]", 2: "[0 1 2 3]", 3: "[0 1 2 3 4 5 6 7]", 4: "[0 1 2 4 7 8 11 13 14 15]"} {
+		if got := fmt.Sprint(sets(n)); got != want {
+			t.Errorf("%d parts: %s, want %s", n, got, want)
+		}
 	}
 }

@@ -47,10 +47,7 @@ func (w *World) ofOwner(s *store, o *object) (steps []Step) {
 	if !has(o.meta, metav1.FinalizerDeleteDependents) {
 		return nil
 	}
-	blocks := func(d dependent) bool {
-		return d.reference.BlockOwnerDeletion != nil && *d.reference.BlockOwnerDeletion
-	}
-	if !slices.ContainsFunc(w.dependents(o), blocks) {
+	if !slices.ContainsFunc(w.dependents(o), func(d dependent) bool { return blocking(d.reference) }) {
 		steps = append(steps, w.finish(s, o, metav1.FinalizerDeleteDependents, of))
 	}
 	return steps
@@ -115,6 +112,29 @@ func (w *World) disown(d dependent, owners ...*metav1.ObjectMeta) {
 	w.settle(d.store, d.object, tree)
 }
 
+// unblock makes the owners of an object not wait for its end.
+func (w *World) unblock(s *store, o *object) {
+	owners := slices.Clone(o.meta.OwnerReferences)
+	for i := range owners {
+		if blocking(owners[i]) {
+			owners[i].BlockOwnerDeletion = new(false)
+		}
+	}
+	tree := unfold(o.tree)
+	metaOf(tree)["ownerReferences"] = references(owners)
+	w.settle(s, o, tree)
+}
+
+func blocking(r metav1.OwnerReference) bool {
+	return r.BlockOwnerDeletion != nil && *r.BlockOwnerDeletion
+}
+
+// blocks says whether an owner waits for the object's end.
+func blocks(o *object) bool { return slices.ContainsFunc(o.meta.OwnerReferences, blocking) }
+
+// seenInForeground: the collector has seen the deletion of the dependent in the foreground.
+func (w *World) seenInForeground(d dependent) bool { return w.foreground[string(d.object.meta.UID)] }
+
 // ofDependent: an object whose owners are gone, or wait for its end.
 func (w *World) ofDependent(s *store, o *object) *Step {
 	if len(o.meta.OwnerReferences) == 0 || o.meta.DeletionTimestamp != nil {
@@ -144,8 +164,12 @@ func (w *World) ofDependent(s *store, o *object) *Step {
 		return &Step{"disown " + name, func() { w.disown(dependent{store: s, object: o}, left...) }}
 	}
 	policy := metav1.DeletePropagationBackground
-	switch {
-	case waiting > 0 && len(w.dependents(o)) > 0, has(o.meta, metav1.FinalizerDeleteDependents):
+	switch dependents := w.dependents(o); {
+	case waiting > 0 && blocks(o) && slices.ContainsFunc(dependents, w.seenInForeground):
+		// The collector supposes a circle. It changes the references first; then its deletion is refused, since the object has
+		// changed, and it looks at the object again later: its owner may be gone by then.
+		return &Step{"unblock " + name, func() { w.unblock(s, o) }}
+	case waiting > 0 && len(dependents) > 0, has(o.meta, metav1.FinalizerDeleteDependents):
 		policy = metav1.DeletePropagationForeground
 	case has(o.meta, metav1.FinalizerOrphanDependents):
 		policy = metav1.DeletePropagationOrphan

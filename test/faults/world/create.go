@@ -69,7 +69,9 @@ func unsupported(message string) error {
 
 // add makes an object that was not there.
 func (w *World) add(q *request, tree map[string]any) (*object, error) {
-	s, meta := q.store, metaOf(tree)
+	s := q.store
+	tree = w.admitted(s, tree)
+	meta := metaOf(tree)
 	if w.closing[q.namespace] && s.Namespaced {
 		return nil, w.terminating(q, tree)
 	}

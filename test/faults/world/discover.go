@@ -8,9 +8,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/version"
 )
 
-// discover answers what is served: groups, and the resources of one.
+// discover answers what is served: the version, groups, and the resources of one.
 func (w *World) discover(r *http.Request) (answer []byte, found bool) {
 	if r.Method != http.MethodGet {
 		return nil, false
@@ -18,6 +19,8 @@ func (w *World) discover(r *http.Request) (answer []byte, found bool) {
 	var object any
 	segments := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {
+	case r.URL.Path == "/version":
+		object = version.Info{Major: "1", Minor: "36", GitVersion: "v1.36.0"}
 	case len(segments) == 1 && segments[0] == "api":
 		object = metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}}
 	case len(segments) == 1 && segments[0] == "apis":

@@ -13,5 +13,8 @@
 // periods, owners, the status subresource, lists, watches. What is not: validation of specs (apart from the immutable
 // parts of a pod's), what admission and defaults add, managedFields, server-side apply, strategic merge patches, dry runs.
 //
-// TestModelAndAPIServer sends the same requests to this model and to a real kube-apiserver and compares.
+// What changes a server other than by a request is modelled, too: CRDs that come and go, fields that a schema drops, writes to etcd.
+//
+// TestModelAndAPIServer sends the same requests to this model and to a real kube-apiserver and compares. The tests of the engine's
+// rooms, of the CLI and of package simulation run on this model; package server puts it behind HTTP for them.
 package world

@@ -28,6 +28,7 @@ var (
 	seedFlag      = flag.Uint64("seed", 1, "draws the sequences")
 	sequencesFlag = flag.Int("sequences", 150, "how many sequences of requests are compared")
 	onlyFlag      = flag.Int("only", -1, "compare only the sequence of this number, and tell all of it")
+	familyFlag    = flag.Int("family", -1, "compare only the family of this number, and tell all of it")
 )
 
 const (
@@ -49,7 +50,8 @@ func startReal(t *testing.T) *real {
 	t.Helper()
 	root := filepath.Join("..", "..", "..")
 	c, err := cluster.Start(context.Background(), cluster.Options{Source: filepath.Join(root, "localcluster"), Nodes: -1,
-		CRDs: []string{filepath.Join(root, "test", "fixtures", "tfjobs-open.yaml"), filepath.Join(root, "deploy", "crd", "pytorchjobs.yaml")}})
+		CRDs: []string{filepath.Join(root, "test", "fixtures", "tfjobs-open.yaml"), filepath.Join(root, "deploy", "crd", "pytorchjobs.yaml"),
+			filepath.Join(root, "test", "fixtures", "foobars-open.yaml"), filepath.Join(root, "test", "fixtures", "clusterfoobars-open.yaml")}})
 	if err != nil {
 		t.Fatalf("start a control plane: %v", err)
 	}
@@ -119,91 +121,6 @@ func (w *World) sending(method, path, contentType, accept string, body []byte) (
 	request.Header.Set("Accept", accept)
 	code, text := w.Do(request)
 	return code, text, nil
-}
-
-// pair is a model and a namespace of a real API server that are asked the same.
-type pair struct {
-	model       *World
-	real        *real
-	left, right *side // model, real
-	since       string
-	told        []string // the steps and answers so far
-}
-
-func modelled() []Resource {
-	return append(served(), Resource{Group: "kubeflow.org", Version: "v1", Plural: "pytorchjobs", Kind: "PyTorchJob", Status: true, Namespaced: true})
-}
-
-// newPair makes the namespace.
-func newPair(r *real, namespace string) (*pair, error) {
-	w := New(time.Now, modelled()...)
-	p := &pair{model: w, real: r, left: newSide(namespace, w.sending), right: newSide(namespace, r.send)}
-	code, text, err := r.send("POST", "/api/v1/namespaces", "application/json", "application/json", appendJSON(nil, tree{"metadata": tree{"name": namespace}}))
-	if err != nil || code != 201 {
-		return nil, fmt.Errorf("create namespace %s: %d %s %w", namespace, code, text, err)
-	}
-	made, err := parse(text)
-	if err != nil {
-		return nil, err
-	}
-	p.since, _ = Get(made, "metadata", "resourceVersion").(string)
-	return p, nil
-}
-
-// do one step on both sides and say how they differ.
-func (p *pair) do(s step) (divergence string, err error) {
-	if p.unmodelled(s) {
-		return "", nil
-	}
-	left, _ := p.left.do(s) // the model does not fail
-	right, err := p.right.do(s)
-	if err != nil {
-		return "", err
-	}
-	p.told = append(p.told, fmt.Sprintf("%v\n    model %d %.600s\n    real  %d %.600s", s, left.Code, left.original, right.Code, right.original))
-	left.original, right.original = "", ""
-	if (left.unreadable != "") && (right.unreadable != "" || right.Code == left.Code && left.Code > 399) || right.Code == 404 && left.Code == 404 {
-		return "", nil // a path that nobody serves is told in a text
-	}
-	if s.verb == list && left.More && right.More {
-		next := step{verb: list, resource: s.resource, partial: s.partial}
-		return p.follow(next, left, right)
-	}
-	left.next, right.next = "", ""
-	return cmp.Diff(left, right, cmp.AllowUnexported(answer{})), nil
-}
-
-// unmodelled are requests of which the model knows that it answers them in another way.
-func (p *pair) unmodelled(s step) bool {
-	is := p.model.Object(s.resource, p.left.namespace, s.name)
-	_, sets := Get(bodyOf(s), "metadata", "deletionTimestamp").(string)
-	switch {
-	case s.verb == "PUT" && s.resource == "services" && s.subresource != "" && is == nil:
-		return true // it makes one, if the spec is complete
-	case sets && is != nil && Get(is, "metadata", "deletionTimestamp") != nil:
-		return true // it changes nothing but managedFields, which the model does not have
-	}
-	return false
-}
-
-func bodyOf(s step) tree {
-	body, _ := s.body.(tree)
-	return body
-}
-
-// follow a list to its end.
-func (p *pair) follow(next step, left, right answer) (string, error) {
-	token := [2]string{left.next, right.next}
-	left.next, right.next = "", ""
-	if diff := cmp.Diff(left, right, cmp.AllowUnexported(answer{})); diff != "" {
-		return diff, nil
-	}
-	one, two := next, next
-	one.query, two.query = "?continue="+token[0], "?continue="+token[1]
-	left, _ = p.left.do(one)
-	right, err := p.right.do(two)
-	left.original, right.original = "", ""
-	return cmp.Diff(left, right, cmp.AllowUnexported(answer{})), err
 }
 
 // compare one sequence. Divergence is empty if there is none.
@@ -318,33 +235,57 @@ func TestModelAndAPIServer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var next, operations, divergences atomic.Int64
-	var running sync.WaitGroup
-	one := func(number int) {
+	if *onlyFlag < 0 && *familyFlag < 0 {
+		compareBeyond(t, r)
+	}
+	var operations, divergences atomic.Int64
+	sequences := chosen(*sequencesFlag, *onlyFlag, *familyFlag)
+	sideBySide(sequences, func(number int) {
 		divergence, told, err := compare(r, *seedFlag, uint64(number))
 		operations.Add(int64(len(told)))
 		if err != nil {
 			t.Errorf("sequence %d: %v", number, err)
 		}
-		if divergence != "" && divergences.Add(1) <= moreToTell || *onlyFlag >= 0 {
-			t.Errorf("sequence %d: %s\n%s\nagain: go test ./test/faults/world -run ModelAndAPIServer -seed %d -only %d",
+		switch {
+		case divergence != "" && divergences.Add(1) <= moreToTell:
+			t.Errorf("sequence %d: %s\n%s\nagain: go run ./test/faults -goals G10 -seed %d -sequence %d",
 				number, divergence, strings.Join(told[max(0, len(told)-tellSteps):], "\n"), *seedFlag, number)
+		case *onlyFlag >= 0:
+			t.Logf("sequence %d:\n%s", number, strings.Join(told, "\n"))
 		}
-	}
-	for range atOnce {
-		running.Go(func() {
-			for number := int(next.Add(1)) - 1; number < *sequencesFlag; number = int(next.Add(1)) - 1 {
-				if *onlyFlag < 0 || number == *onlyFlag {
-					one(number)
-				}
-			}
-		})
-	}
-	running.Wait()
+	})
 	if divergences.Load() > 0 {
 		t.Fail()
 	}
 	took := time.Since(began)
-	fmt.Printf("sequences %d, operations %d, divergences %d; collections %d; %v, %.0f sequences/s\n", *sequencesFlag, operations.Load(),
-		divergences.Load(), collected, took.Round(time.Millisecond), float64(*sequencesFlag)/took.Seconds())
+	fmt.Printf("sequences %d, operations %d, divergences %d; collections %d; %v, %.0f sequences/s\n", len(sequences), operations.Load(),
+		divergences.Load(), collected, took.Round(time.Millisecond), float64(len(sequences))/took.Seconds())
+}
+
+// chosen are the numbers of what is compared: all, or the only one, or none if the other kind has an only one.
+func chosen(all, only, other int) (numbers []int) {
+	switch {
+	case only >= 0:
+		return []int{only}
+	case other >= 0:
+		return nil
+	}
+	for number := range all {
+		numbers = append(numbers, number)
+	}
+	return numbers
+}
+
+// sideBySide does each, some at a time.
+func sideBySide(numbers []int, do func(number int)) {
+	var next atomic.Int64
+	var running sync.WaitGroup
+	for range atOnce {
+		running.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(numbers); i = int(next.Add(1)) - 1 {
+				do(numbers[i])
+			}
+		})
+	}
+	running.Wait()
 }

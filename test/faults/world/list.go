@@ -141,8 +141,11 @@ func (w *World) page(q *request) (page, error) {
 		return page{}, apierrors.NewInvalid(metav1.SchemeGroupVersion.WithKind("ListOptions").GroupKind(), "", field.ErrorList{
 			field.Forbidden(field.NewPath("resourceVersionMatch"), "resourceVersionMatch is forbidden unless resourceVersion is provided")})
 	}
-	if asked == "" || asked == "0" {
+	switch asked {
+	case "":
 		return page{Version: w.version, limit: limit}, nil
+	case "0":
+		return page{Version: w.cached(0), limit: limit}, nil
 	}
 	version, err := strconv.ParseInt(asked, 10, 64)
 	switch {
@@ -151,7 +154,7 @@ func (w *World) page(q *request) (page, error) {
 	case version > w.version:
 		return page{}, tooLarge(version, w.version)
 	case match != "Exact" && (limit == 0 || match == "NotOlderThan"):
-		version = w.version
+		version = w.cached(version)
 	case version < w.compacted:
 		return page{}, expired()
 	}

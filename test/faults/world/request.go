@@ -66,8 +66,11 @@ func (w *World) answer(method string, q *request) (int, []byte, error) {
 // read takes a request apart. Its body can be read again.
 func (w *World) read(r *http.Request) (*request, error) {
 	s, namespace, rest := w.route(r.URL.Path)
-	if s == nil || len(rest) > 2 || len(rest) == 2 && (rest[1] != "status" || !s.Status) {
-		return nil, errNoSuchPath()
+	if s == nil || len(rest) > 2 || len(rest) == 2 && (rest[1] != "status" || !s.Status && !s.custom) {
+		return nil, errNoSuchPath
+	}
+	if len(rest) == 2 && !s.Status { // of a CRD without the subresource this is what is not found
+		return nil, apierrors.NewNotFound(s.groupResource(), rest[0])
 	}
 	q := &request{store: s, namespace: namespace, query: r.URL.Query(),
 		accept: r.Header.Get("Accept"), contentType: r.Header.Get("Content-Type")}
@@ -78,7 +81,7 @@ func (w *World) read(r *http.Request) (*request, error) {
 		q.subresource = rest[1]
 	}
 	if namespace == "" && s.Namespaced && (q.name != "" || r.Method == http.MethodPost) {
-		return nil, errNoSuchPath()
+		return nil, errNoSuchPath
 	}
 	if r.Body == nil || r.Body == http.NoBody {
 		return q, nil
@@ -92,10 +95,8 @@ func (w *World) read(r *http.Request) (*request, error) {
 	return q, nil
 }
 
-func errNoSuchPath() error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound,
-		Reason: metav1.StatusReasonNotFound, Message: "the server could not find the requested resource", Details: &metav1.StatusDetails{}}}
-}
+// errNoSuchPath is not a Status: a path that is not served is answered with a text.
+var errNoSuchPath = errors.New("404 page not found\n")
 
 // route finds the resource of a path.
 func (w *World) route(path string) (s *store, namespace string, rest []string) {
@@ -113,7 +114,7 @@ func (w *World) route(path string) (s *store, namespace string, rest []string) {
 		namespace, segments = segments[1], segments[2:]
 	}
 	s = w.stores[segments[0]]
-	if s == nil || s.Group != group || s.Version != version || namespace != "" && !s.Namespaced {
+	if s == nil || s.withdrawn || s.Group != group || s.Version != version || namespace != "" && !s.Namespaced {
 		return nil, "", nil
 	}
 	return s, namespace, segments[1:]
@@ -163,6 +164,9 @@ func appendPartial(out []byte, o *object) []byte {
 
 // refusal writes an error as the server does.
 func refusal(err error) (int, []byte) {
+	if errors.Is(err, errNoSuchPath) {
+		return http.StatusNotFound, []byte(errNoSuchPath.Error())
+	}
 	status := metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: err.Error()}
 	var known apierrors.APIStatus
 	if errors.As(err, &known) {

@@ -10,11 +10,14 @@ import (
 
 // side is one of the two that are asked: the model, or a real API server.
 type side struct {
-	send      func(method, path, contentType, accept string, body []byte) (int, []byte, error)
+	send      sender
 	namespace string
 	known     map[string]*knowledge // by resource/name
 	uids      map[string]string     // what they are called in answers
 }
+
+// sender sends a request to a server.
+type sender func(method, path, contentType, accept string, body []byte) (int, []byte, error)
 
 // knowledge is what the side has told of an object.
 type knowledge struct {
@@ -33,10 +36,11 @@ type answer struct {
 	Items                []any
 	More                 bool // there is another page
 	next                 string
+	version              string // of a list
 	unreadable, original string
 }
 
-func newSide(namespace string, send func(method, path, contentType, accept string, body []byte) (int, []byte, error)) *side {
+func newSide(namespace string, send sender) *side {
 	return &side{send: send, namespace: namespace, known: map[string]*knowledge{}, uids: map[string]string{}}
 }
 
@@ -163,6 +167,7 @@ func (s *side) read(st step, code int, text []byte) answer {
 			a.Items = append(a.Items, s.normal(st.resource, o, true))
 		}
 		a.next, _ = Get(object, "metadata", "continue").(string)
+		a.version, _ = Get(object, "metadata", "resourceVersion").(string)
 		a.More = a.next != ""
 	default:
 		a.Object = s.normal(st.resource, object, true)

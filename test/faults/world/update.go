@@ -61,6 +61,7 @@ func (q *request) named(tree map[string]any) error {
 // update makes tree, which is unfolded and fresh, the next state of an object. Nothing is committed if nothing changes.
 func (w *World) update(q *request, was *object, tree map[string]any) (int, []byte, error) {
 	s := q.store
+	tree = w.admitted(s, tree)
 	if err := s.checkVersion(was, tree); err != nil {
 		return 0, nil, err
 	}

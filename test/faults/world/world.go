@@ -49,17 +49,23 @@ type World struct {
 	stores    map[string]*store // by plural
 	version   int64
 	compacted int64
+	cache     int64 // see SetCache
 	uids      int64
 	history   []Change
 	closing   map[string]bool // namespaces that are being deleted
 	selectors map[string]labels.Selector
+	// foreground holds the UIDs of objects whose deletion in the foreground the garbage collector has seen. It keeps that as
+	// long as it keeps the object, also when the finalizer is gone.
+	foreground map[string]bool
+	admit      func(plural string, object map[string]any) // see Admit
 }
 
 // store holds the objects of one resource, by namespace/name.
 type store struct {
 	Resource
 	traits
-	objects map[string]*object
+	objects   map[string]*object
+	withdrawn bool // it is not served any more
 }
 
 // object is one state of one object. It is never changed: the next state is another object.
@@ -75,7 +81,7 @@ const start = 100
 // New is an empty server. Time is what clock says; every namespace exists.
 func New(clock func() time.Time, resources ...Resource) *World {
 	w := &World{clock: clock, resources: resources, stores: map[string]*store{}, version: start,
-		closing: map[string]bool{}, selectors: map[string]labels.Selector{}}
+		closing: map[string]bool{}, selectors: map[string]labels.Selector{}, foreground: map[string]bool{}}
 	for _, r := range resources {
 		w.stores[r.Plural] = &store{Resource: r, traits: traitsOf(r), objects: map[string]*object{}}
 	}
@@ -90,6 +96,19 @@ func (w *World) Compact(version int64) { w.compacted = max(w.compacted, min(vers
 
 // Compacted is the oldest version that can still be asked for.
 func (w *World) Compacted() int64 { return w.compacted }
+
+// SetCache says how far the server's watch cache has come; 0 is to the last commit, as in a new server. Lists that accept
+// older data ("resourceVersion=0", or no older than a version) are answered from there. All that a cache is behind is what
+// clients can see of it; a real server's is behind by chance.
+func (w *World) SetCache(version int64) { w.cache = version }
+
+// cached is the version of the watch cache, when a list wants one that is no older than asked.
+func (w *World) cached(asked int64) int64 {
+	if w.cache == 0 {
+		return w.version
+	}
+	return max(asked, min(w.cache, w.version))
+}
 
 // Close says that a namespace is being deleted: nothing can be created in it any more.
 func (w *World) Close(namespace string) { w.closing[namespace] = true }
@@ -172,6 +191,9 @@ func (w *World) commit(s *store, was *object, tree map[string]any) *object {
 		delete(s.objects, key)
 	} else {
 		s.objects[key] = o
+		if o.meta.DeletionTimestamp != nil && has(o.meta, metav1.FinalizerDeleteDependents) {
+			w.foreground[c.UID] = true
+		}
 	}
 	w.history = append(w.history, c)
 	return o

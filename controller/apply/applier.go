@@ -1,0 +1,193 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/types"
+
+	"stoic/controller/cache"
+	"stoic/controller/consistency"
+	"stoic/controller/events"
+	"stoic/controller/watch"
+	"stoic/schema"
+)
+
+// Applier carries out the plans of one watch.
+type Applier struct {
+	Options
+	pruning     *statusPruning
+	negative    *negativeCache
+	refusals    *refusals
+	terminating *terminating
+	cautious    *cautious
+	// keepsGeneration: the last answer to a status write had status.observedGeneration in it. Until there is one, an
+	// object that has it proves the same, and one that has not is not written for its sake: a restart under a CRD that
+	// prunes it must not write anything.
+	keepsGeneration atomic.Bool
+}
+
+// Options of an applier; all are required but those that say what nil means.
+type Options struct {
+	Resource schema.Resource
+	// Noun is what events call the objects; Reasons those of the events about their deletion. FailedReason is that of
+	// events about what has no other reason.
+	Noun         string
+	Reasons      watch.Reasons
+	FailedReason string
+	// StatusInObject: the status of a CRD without status subresource is written through the object itself. Otherwise
+	// nothing is done for objects of such a CRD, and their authors get an event.
+	StatusInObject bool
+	// Count is called when what a plan counts is written; nil: nothing is counted.
+	Count func(*schema.Head, schema.Count)
+
+	API        *API
+	Objects    *cache.Objects
+	Dependents []*cache.Dependents
+	Store      *consistency.Store
+	Events     *events.Emitter
+	Limiter    *Limiter
+	// Failures is how many reconciles of a key have failed in a row.
+	Failures func(key string) int
+	Now      func() time.Time
+	Log      *zap.Logger
+}
+
+// New applies nothing yet.
+func New(o Options) *Applier {
+	return &Applier{Options: o, pruning: newStatusPruning(), negative: newNegativeCache(), refusals: newRefusals(o.Now),
+		terminating: newTerminating(o.Now), cautious: newCautious(o.Now)}
+}
+
+const (
+	// RequeueNow is for a reconcile that is to decide again at once.
+	RequeueNow = time.Millisecond
+	// RequeueFallback queues a reconcile that waits for its caches even if the event never comes.
+	RequeueFallback = time.Second
+)
+
+// KeepsGeneration says whether the API server keeps status.observedGeneration of this object.
+func (a *Applier) KeepsGeneration(head *schema.Head) bool {
+	return head.ObservedGeneration != 0 || a.keepsGeneration.Load()
+}
+
+// Apply writes a plan, in the order of its fields; see schema.Plan. Each step depends on the ones before being on record.
+// It returns when to look again.
+func (a *Applier) Apply(ctx context.Context, seen *schema.Observed, plan schema.Plan) (requeue time.Duration, err error) {
+	a.Store.SetPending(seen.Head.Meta.UID, plan.Pending)
+	version, err := a.record(ctx, seen, plan)
+	if err != nil {
+		return 0, err
+	}
+	version, unrecorded := a.annotate(ctx, seen.Head, version, plan)
+	if unrecorded != nil && (!plan.Annotate.BestEffort || !isForAuthor(unrecorded)) {
+		plan.Delete = nil // a child that is gone proves nothing any more
+	}
+	requeue = plan.Requeue
+	if !a.Events.Emit(seen.Head, plan.Events) {
+		requeue = Earlier(requeue, events.RequeueForEvents)
+	}
+	waits := false // something of the plan is left to a later reconcile
+	if wait := a.terminating.wait(seen.Head.Meta.UID); wait > 0 && len(plan.Create) > 0 {
+		plan.Create, requeue, waits = nil, Earlier(requeue, wait), true
+	}
+	if len(plan.Delete)+len(plan.Patch)+len(plan.Create) > 0 || releases(seen.Head, plan) {
+		if current, err := a.verifyFresh(ctx, seen, version != seen.Head.Meta.ResourceVersion, plan); err != nil || !current {
+			return RequeueNow, errors.Join(unrecorded, err)
+		}
+	}
+	again, refused, failed := a.children(ctx, seen.Head, version, plan)
+	requeue, err = Earlier(requeue, again), errors.Join(unrecorded, failed)
+	if len(plan.RemoveFinalizers) > 0 && err == nil && !waits && !refused {
+		err = a.finalize(ctx, seen.Head, version, plan)
+	}
+	return requeue, err
+}
+
+// releases says whether a plan takes a finalizer off that the object has.
+func releases(head *schema.Head, plan schema.Plan) bool {
+	return slices.ContainsFunc(plan.RemoveFinalizers, func(f string) bool { return slices.Contains(head.Meta.Finalizers, f) })
+}
+
+// children deletes, patches and creates. refused: a write was left out because the same was refused a moment ago.
+func (a *Applier) children(ctx context.Context, head *schema.Head, version string, plan schema.Plan) (requeue time.Duration, refused bool, _ error) {
+	removed := a.remove(ctx, head, plan, version)
+	patchAgain, patched := a.patch(ctx, head, plan.Patch)
+	// Objects of optional resources come first, and one that is refused keeps no other from being created: the plan says
+	// what waits for it.
+	optional, required := a.partition(plan.Create)
+	tried, createAgain, made := a.createOptional(ctx, head, optional)
+	requeue = Earlier(patchAgain, createAgain)
+	refused = requeue > 0
+	_, err := a.create(ctx, head, required)
+	created := errors.Join(made, err)
+	if len(plan.Create) > 0 {
+		requeue = Earlier(requeue, a.terminating.wait(head.Meta.UID))
+	}
+	if tried+len(required) > 0 && created == nil || len(plan.Delete) > 0 {
+		// What was created may be gone before a watch that was interrupted shows it, and what was deleted may never have
+		// been shown: then there is no event. The reconcile that is requeued waits until the caches have seen what was done.
+		requeue = Earlier(requeue, RequeueFallback)
+	}
+	return requeue, refused, errors.Join(removed, patched, created)
+}
+
+// atVersion lets a deletion of the object itself name the version that the object has after what the same plan wrote to
+// it.
+func atVersion(deletions []schema.Deletion, head *schema.Head, version string) []schema.Deletion {
+	deletions = slices.Clone(deletions) // a plan is not changed
+	for i, d := range deletions {
+		if version != "" && d.UID == head.Meta.UID && d.ResourceVersion == head.Meta.ResourceVersion {
+			deletions[i].ResourceVersion = version
+		}
+	}
+	return deletions
+}
+
+// dependents of a resource; nil if the watch does not name it.
+func (a *Applier) dependents(r schema.Resource) *cache.Dependents {
+	if i := a.child(r); i >= 0 {
+		return a.Dependents[i]
+	}
+	return nil
+}
+
+// child is the index of a resource among the dependents, or -1.
+func (a *Applier) child(r schema.Resource) int {
+	return slices.IndexFunc(a.Dependents, func(d *cache.Dependents) bool { return d.Resource == r })
+}
+
+// isOptional: a resource of which nothing is counted among the children that an object must have. That holds for one that is
+// not watched, too: none of its children is ever seen.
+func (a *Applier) isOptional(r schema.Resource) bool {
+	d := a.dependents(r)
+	return d == nil || d.Optional || d.Unwatched
+}
+
+// Forget drops all that is kept in memory for an object.
+func (a *Applier) Forget(uid types.UID) {
+	a.pruning.forget(uid)
+	a.negative.forget(uid)
+	a.refusals.forget(uid)
+	a.terminating.forget(uid)
+}
+
+// ForgetAll drops what is kept for some objects.
+func (a *Applier) ForgetAll(gone func(types.UID) bool) {
+	a.pruning.forgetAll(gone)
+	a.negative.forgetAll(gone)
+	a.refusals.forgetAll(gone)
+	a.terminating.forgetAll(gone)
+}
+
+// Earlier of two wishes to look again; 0 is none.
+func Earlier(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}

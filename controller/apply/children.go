@@ -1,0 +1,326 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"stoic/schema"
+)
+
+// create posts the planned objects: first one, then two, four, eight at once, and no further batch after an error. An
+// object that cannot have its pods costs one refused request a reconcile, not a thousand. A name that is taken concerns
+// one child alone: the others are created all the same, unless there are many such. A small new object gets all its children
+// in one round trip, one that has begun in two, unless something went wrong for it, or a while ago in its namespace.
+func (a *Applier) create(ctx context.Context, head *schema.Head, objects []schema.Object) (created bool, _ error) {
+	if len(objects) == 0 || a.terminating.wait(head.Meta.UID) > 0 {
+		return false, nil
+	}
+	defer a.Limiter.enter()()
+	made := make([]bool, len(objects))
+	var failed []error
+	small := a.isSmall(head, objects)
+	for next, batch := 0, firstBatch(head, small); next < len(objects) && isWorthwhile(failed); batch = nextBatch(small, batch) {
+		end := min(next+batch, len(objects))
+		failed = append(failed, inParallel(next, end, func(i int) error {
+			return a.Limiter.do(ctx, func() (err error) {
+				made[i], err = a.createOne(ctx, head, objects[i])
+				a.refusals.note(head.Meta.UID, objects[i], err)
+				return err
+			})
+		})...)
+		next = end
+	}
+	a.terminating.note(head.Meta.UID, failed)
+	a.cautious.note(objects, failed)
+	names := map[schema.Resource][]string{}
+	for i, o := range objects {
+		if made[i] {
+			names[o.Resource] = append(names[o.Resource], o.Name)
+		}
+	}
+	a.report(head, "creating", "Created", names, failed)
+	return len(names) > 0, errors.Join(failed...)
+}
+
+// firstBatch is one for an object that has begun before: what it creates now may take the place of what its namespace,
+// which is being deleted, has lost, and then one refused request is enough.
+func firstBatch(head *schema.Head, small bool) int {
+	if small && !head.Begun {
+		return maxConcurrent
+	}
+	return 1
+}
+
+func nextBatch(small bool, batch int) int {
+	if small {
+		return maxConcurrent
+	}
+	return min(2*batch, 4*maxConcurrent)
+}
+
+// isSmall says whether all children of an object may be asked for at once: there are few, and nothing went wrong so
+// far.
+func (a *Applier) isSmall(head *schema.Head, objects []schema.Object) bool {
+	return len(objects) <= maxConcurrent && a.Failures(head.Key()) == 0 && !a.cautious.is(objects)
+}
+
+// isWorthwhile says whether the next batch is worth a request.
+func isWorthwhile(failed []error) bool {
+	return len(failed) < maxConcurrent && !slices.ContainsFunc(failed, func(err error) bool { return !isTaken(err) && !isElsewhere(err) })
+}
+
+// createOne posts one object. An object that exists already is no error if it is ours.
+func (a *Applier) createOne(ctx context.Context, head *schema.Head, o schema.Object) (made bool, err error) {
+	o, err = a.generated(o)
+	if err != nil {
+		return false, err
+	}
+	got, err := a.API.create(ctx, o)
+	if apierrors.IsAlreadyExists(err) {
+		err = a.resolveAlreadyExists(ctx, head, o)
+		if taken := (*conflictError)(nil); o.Shared && errors.As(err, &taken) {
+			return false, nil // it exists, whoever created it
+		}
+		return false, err
+	}
+	if isNamespaceTerminating(err) && o.Namespace != head.Meta.Namespace {
+		err = &elsewhereError{o, err}
+	}
+	if err != nil {
+		return false, &writeError{"create", o.Resource, o.Name, err}
+	}
+	if !a.isOptional(o.Resource) {
+		a.Store.CreatedChild(head.Meta.UID)
+	}
+	a.wrote(head, o.Resource, got.ResourceVersion)
+	return true, nil
+}
+
+// resolveAlreadyExists decides what a name that is taken means.
+//
+//	the controller owner of the object that has it   then
+//	this very object                                 done; the cache will show it
+//	this very object, but it is not selected         its labels are written if Owned.Relabel; else it is reported and
+//	                                                 never touched: the cache will not show it
+//	a deleted object of the same name and kind       wait for garbage collection
+//	any other, none                                  a conflict: reported, never touched
+//	(the object has gone meanwhile)                  retry
+func (a *Applier) resolveAlreadyExists(ctx context.Context, head *schema.Head, o schema.Object) error {
+	got, err := a.API.get(ctx, o.Resource, o.Namespace, o.Name)
+	switch {
+	case apierrors.IsNotFound(err):
+		return &writeError{"create", o.Resource, o.Name, errOldOwner}
+	case err != nil:
+		return fmt.Errorf("look at %s %s, whose name is taken: %w", o.Resource.Kind, o.Name, err)
+	}
+	owner := metav1.GetControllerOfNoCopy(got)
+	switch {
+	case owner == nil && a.isAnnotated(head, o.Resource, got):
+		return a.adopt(ctx, head, o, got)
+	case owner == nil:
+		return &conflictError{o, a.Noun}
+	case !isOfKind(owner, head.Resource):
+		return &conflictError{o, a.Noun}
+	case owner.UID == head.Meta.UID:
+		return a.adopt(ctx, head, o, got)
+	case owner.Name == head.Meta.Name:
+		return &writeError{"create", o.Resource, o.Name, errOldOwner}
+	}
+	return &conflictError{o, a.Noun}
+}
+
+// isOfKind says whether an owner reference names a kind of our group. At which version does not matter: the reference may
+// have been written when another one was served.
+func isOfKind(owner *metav1.OwnerReference, r schema.Resource) bool {
+	gv, err := runtimeschema.ParseGroupVersion(owner.APIVersion)
+	return err == nil && gv.Group == r.Group && owner.Kind == r.Kind
+}
+
+// isAnnotated says whether an object names this very object as its owner by annotation; see Owned.OwnerAnnotation.
+func (a *Applier) isAnnotated(head *schema.Head, r schema.Resource, got *metav1.ObjectMeta) bool {
+	d := a.dependents(r)
+	return d != nil && d.OwnerAnnotation != "" && got.Annotations[d.OwnerAnnotation] == schema.OwnerText(head)
+}
+
+// adopt a child of this very object: give it the labels by which it is selected, if it lacks them and that is wanted.
+func (a *Applier) adopt(ctx context.Context, head *schema.Head, o schema.Object, got *metav1.ObjectMeta) error {
+	d := a.dependents(o.Resource)
+	if d == nil || d.Unwatched {
+		return nil // nothing selects it
+	}
+	lost := d.Lost(head, got.Labels)
+	switch {
+	case lost == "":
+		a.wrote(head, o.Resource, got.ResourceVersion)
+		return nil
+	case !d.Relabel || d.Labels == nil:
+		return &notSelectedError{o, lost}
+	}
+	patch := schema.JSON(map[string]any{"metadata": map[string]any{"uid": got.UID, "resourceVersion": got.ResourceVersion,
+		"labels": d.Labels(head)}})
+	got, err := a.API.merge(ctx, o.Resource, o.Namespace, patch, o.Name)
+	if err != nil {
+		return &writeError{"update", o.Resource, o.Name, err}
+	}
+	a.wrote(head, o.Resource, got.ResourceVersion)
+	if lost := d.Lost(head, got.Labels); lost != "" && got.UID != "" { // the answer may be one that cannot be read
+		return &notSelectedError{o, lost}
+	}
+	return nil
+}
+
+// wrote notes the version at which a child, or the object itself, was written.
+func (a *Applier) wrote(head *schema.Head, r schema.Resource, version string) {
+	if r == head.Resource {
+		a.Store.WroteObject(head.Meta.UID, version)
+	} else if i := a.child(r); i >= 0 && !a.Dependents[i].Unwatched {
+		a.Store.RequireChildVersion(head.Meta.UID, i, version)
+	}
+}
+
+// partition splits what is to be created, in order, into objects of optional resources and all others.
+func (a *Applier) partition(objects []schema.Object) (optional, required []schema.Object) {
+	for _, o := range objects {
+		if a.isOptional(o.Resource) {
+			optional = append(optional, o)
+		} else {
+			required = append(required, o)
+		}
+	}
+	return optional, required
+}
+
+// createOptional posts objects of optional resources one by one and returns how many, and when to look again. One that is
+// refused is not posted again for a while, unless the object was changed; nor is one that somebody else has made.
+func (a *Applier) createOptional(ctx context.Context, head *schema.Head, objects []schema.Object) (tried int, requeue time.Duration, _ error) {
+	var failed []error
+	for _, o := range objects {
+		if a.terminating.wait(head.Meta.UID) > 0 {
+			break // the one before was refused
+		}
+		name, asked := o.Resource.Plural+"/"+o.Name, occasion(head)+string(o.Body)
+		if wait, wake := a.negative.wait(head.Meta.UID, name, asked, a.Now()); wait > 0 {
+			requeue = Earlier(requeue, wake)
+			continue
+		}
+		made, err := a.create(ctx, head, []schema.Object{o})
+		a.negative.note(head.Meta.UID, name, asked, err, made || !o.Shared, a.Now())
+		failed = append(failed, err)
+		tried++
+	}
+	return tried, requeue, errors.Join(failed...)
+}
+
+// patch changes dependents, and says when to look again. A patch that is refused, or that the API server takes and
+// changes nothing for (a schema drops what is wanted), is not sent again for a while, unless the dependent has changed.
+func (a *Applier) patch(ctx context.Context, head *schema.Head, patches []schema.Patch) (requeue time.Duration, _ error) {
+	var failed []error
+	for _, p := range patches {
+		target := []string{p.Name}
+		if p.Subresource != "" {
+			target = append(target, p.Subresource)
+		}
+		name, asked := p.Resource.Plural+"/"+strings.Join(target, "/"), string(p.UID)+p.ResourceVersion+string(p.Body)
+		if wait, wake := a.negative.wait(head.Meta.UID, name, asked, a.Now()); wait > 0 {
+			requeue = Earlier(requeue, wake)
+			continue
+		}
+		got, err := a.API.merge(ctx, p.Resource, p.Namespace, p.Body, target...)
+		if err != nil {
+			err = &writeError{"update", p.Resource, p.Name, err}
+			failed = append(failed, err)
+		} else {
+			a.wrote(head, p.Resource, got.ResourceVersion)
+		}
+		a.negative.note(head.Meta.UID, name, asked, err, got.ResourceVersion != p.ResourceVersion, a.Now())
+	}
+	a.report(head, "updating", "Updated", nil, failed)
+	return requeue, errors.Join(failed...)
+}
+
+// remove deletes what the plan names, each only if it still is what was seen.
+func (a *Applier) remove(ctx context.Context, head *schema.Head, plan schema.Plan, version string) error {
+	deletions := atVersion(plan.Delete, head, version)
+	gone := make([]bool, len(deletions))
+	failed := inParallel(0, len(deletions), func(i int) (err error) {
+		gone[i], err = a.removeOne(ctx, head, deletions[i])
+		return err
+	})
+	names := map[schema.Resource][]string{}
+	for i, d := range deletions {
+		if gone[i] {
+			names[d.Resource] = append(names[d.Resource], d.Name)
+		}
+		if gone[i] && d.UID == head.Meta.UID {
+			a.count(head, plan, schema.AfterDeletion)
+		}
+	}
+	a.report(head, "deleting", "Deleted", names, failed)
+	return errors.Join(failed...)
+}
+
+func (a *Applier) removeOne(ctx context.Context, head *schema.Head, d schema.Deletion) (gone bool, _ error) {
+	got, err := a.API.delete(ctx, d)
+	if apierrors.IsConflict(err) && d.ResourceVersion != "" {
+		got, err = a.resolveConflict(ctx, head, d)
+	}
+	switch {
+	case apierrors.IsNotFound(err):
+		a.Store.Tombstone(head.Meta.UID, d.UID)
+		return false, nil // gone already
+	case err != nil:
+		// A conflict, too: it may be another object under the same name, which is not ours to delete and which the
+		// caches will show, or an admission webhook, and then no event queues the object again.
+		return false, &writeError{"delete", d.Resource, d.Name, err}
+	case got.DeletionTimestamp != nil:
+		a.wrote(head, d.Resource, got.ResourceVersion)
+	default: // the version is that of the last state before the end, if there is one
+		a.Store.Tombstone(head.Meta.UID, d.UID)
+	}
+	return true, nil
+}
+
+// resolveConflict decides what the refusal of a deletion that names a resourceVersion means. If the object has changed, so
+// may the decision: it is made again on what the cache shows next. If it has not, the version is not what is wrong: an API
+// server that takes the last finalizer of an object away, as background deletion does to "orphan", refuses every version
+// after that.
+func (a *Applier) resolveConflict(ctx context.Context, head *schema.Head, d schema.Deletion) (*metav1.ObjectMeta, error) {
+	if d.UID != head.Meta.UID {
+		return nil, ErrBehind // the cache of the dependents shows what has changed
+	}
+	if err := a.isAsSeen(ctx, head, d.ResourceVersion); err != nil {
+		return nil, err
+	}
+	d.ResourceVersion = ""
+	return a.API.delete(ctx, d)
+}
+
+// inParallel calls do for from..to-1, at most maxConcurrent at a time, and returns the errors in order.
+func inParallel(from, to int, do func(int) error) []error {
+	results := make([]error, max(to-from, 0))
+	var running sync.WaitGroup
+	slots := make(chan struct{}, maxConcurrent)
+	for i := from; i < to; i++ {
+		slots <- struct{}{}
+		running.Go(func() {
+			defer func() { <-slots }()
+			defer func() {
+				if p := recover(); p != nil {
+					results[i-from] = fmt.Errorf("%w: %v", ErrPanicked, p)
+				}
+			}()
+			results[i-from] = do(i)
+		})
+	}
+	running.Wait()
+	return slices.DeleteFunc(results, func(err error) bool { return err == nil })
+}

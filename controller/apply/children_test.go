@@ -1,0 +1,399 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"stoic/schema"
+	"stoic/test/faults/world"
+)
+
+func TestInParallel(t *testing.T) {
+	var now, most, calls atomic.Int64
+	failed := inParallel(5, 105, func(i int) error {
+		calls.Add(1)
+		for n := now.Add(1); ; {
+			m := most.Load()
+			if n <= m || most.CompareAndSwap(m, n) {
+				break
+			}
+		}
+		defer now.Add(-1)
+		switch i {
+		case 7:
+			return errors.New("seven")
+		case 9:
+			panic("nine")
+		}
+		return nil
+	})
+	if calls.Load() != 100 || most.Load() > maxConcurrent {
+		t.Errorf("%d calls, %d at once; want 100, at most %d", calls.Load(), most.Load(), maxConcurrent)
+	}
+	if len(failed) != 2 || failed[0].Error() != "seven" || !errors.Is(failed[1], ErrPanicked) {
+		t.Errorf("failed: %v", failed)
+	}
+	if failed := inParallel(3, 3, nil); len(failed) != 0 {
+		t.Errorf("nothing to do: %v", failed)
+	}
+}
+
+// As many as may run at once do: each waits here for all the others.
+func TestInParallelIsParallel(t *testing.T) {
+	together, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	all := make(chan struct{})
+	var begun atomic.Int64
+	failed := inParallel(0, maxConcurrent, func(int) error {
+		if begun.Add(1) == maxConcurrent {
+			close(all)
+		}
+		select {
+		case <-all:
+			return nil
+		case <-together.Done():
+			return together.Err()
+		}
+	})
+	if len(failed) > 0 {
+		t.Errorf("%d of %d waited in vain for the others", len(failed), maxConcurrent)
+	}
+}
+
+func someHead() *schema.Head {
+	return &schema.Head{Resource: widgets(), Meta: metav1.ObjectMeta{Namespace: "ns", Name: "a", UID: "mine", ResourceVersion: "7"}}
+}
+
+// owned is the metadata of an object with that controller and label, or without either if they are empty.
+func owned(uid, kind, owner, label string) map[string]any {
+	meta := map[string]any{}
+	if uid != "" {
+		meta["ownerReferences"] = []any{map[string]any{"apiVersion": "example.org/v1", "kind": kind, "name": owner, "uid": uid, "controller": true}}
+	}
+	if label != "" {
+		meta["labels"] = map[string]any{"by": label}
+	}
+	return meta
+}
+
+func TestResolveAlreadyExists(t *testing.T) {
+	var conflict *conflictError
+	var unselected *notSelectedError
+	done := func(err error) bool { return err == nil }
+	for _, c := range []struct {
+		name     string
+		resource schema.Resource
+		meta     map[string]any
+		want     func(error) bool
+		labels   string // of the object afterwards
+	}{
+		{"ours", schema.Pods(), owned("mine", "Widget", "a", "me"), done, "me"},
+		{"ours without its label", schema.Pods(), owned("mine", "Widget", "a", ""), func(err error) bool {
+			return errors.As(err, &unselected) && isForAuthor(err) && ClassOf(err) == Refused && strings.Contains(err.Error(), "put it back")
+		}, ""},
+		{"ours, and gets its label back", gadgets(), owned("mine", "Widget", "a", "you"), done, "me"},
+		{"ours, and a webhook takes its label away", gadgets(), owned("mine", "Widget", "a", "webhook"), func(err error) bool {
+			return errors.As(err, &unselected) && unselected.selector == "by=me"
+		}, "webhook"},
+		{"a deleted widget's", schema.Pods(), owned("old", "Widget", "a", ""), func(err error) bool { return errors.Is(err, errOldOwner) && ClassOf(err) == Retry }, ""},
+		{"another kind's", schema.Pods(), owned("old", "Thing", "a", ""), func(err error) bool { return errors.As(err, &conflict) }, ""},
+		{"another widget's", schema.Pods(), owned("old", "Widget", "a-worker", ""), func(err error) bool { return errors.As(err, &conflict) }, ""},
+		{"without an owner", schema.Pods(), owned("", "", "", ""), func(err error) bool { return errors.As(err, &conflict) && ClassOf(err) == Refused }, ""},
+		{"gone", schema.Pods(), nil, func(err error) bool { return errors.Is(err, errOldOwner) }, ""},
+		{"of a resource that is not watched", schema.Resource{Version: "v1", Plural: "secrets", Kind: "Secret"}, owned("mine", "Widget", "a", ""), done, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newAPIServer(t)
+			a := newTestApplier(t, s, nil)
+			at := "/" + strings.Join(path(c.resource, "ns", "a-worker-0"), "/")
+			if c.meta != nil {
+				s.put(at, c.meta)
+			} else {
+				s.fail = func(request string) *metav1.Status {
+					if strings.HasPrefix(request, http.MethodPost) {
+						taken := statusOf(http.StatusConflict)
+						taken.Reason = metav1.StatusReasonAlreadyExists
+						return taken
+					}
+					return nil
+				}
+			}
+			if c.labels == "webhook" {
+				s.keep = func(o map[string]any) {
+					o["metadata"].(map[string]any)["labels"] = map[string]any{"by": "webhook"}
+				}
+			}
+			made, err := a.createOne(t.Context(), someHead(), schema.Object{Resource: c.resource, Namespace: "ns", Name: "a-worker-0",
+				Body: bodyOf(c.resource, "a-worker-0")})
+			if made || !c.want(err) {
+				t.Errorf("made: %v, error: %v", made, err)
+			}
+			if c.meta == nil {
+				return
+			}
+			labels, _ := s.object(at)["metadata"].(map[string]any)["labels"].(map[string]any)
+			if got, _ := labels["by"].(string); got != c.labels {
+				t.Errorf("labels afterwards: %v", labels)
+			}
+		})
+	}
+}
+
+func TestRemove(t *testing.T) {
+	s := newAPIServer(t)
+	a := newTestApplier(t, s, nil)
+	s.fail = func(request string) *metav1.Status {
+		if strings.HasSuffix(request, " refused") {
+			return statusOf(http.StatusForbidden)
+		}
+		return nil
+	}
+	deletions := []schema.Deletion{{Resource: schema.Pods(), Namespace: "ns", Name: "gone", UID: "x"}}
+	for _, name := range []string{"seen", "replaced", "refused", "changed"} {
+		d := schema.Deletion{Resource: schema.Pods(), Namespace: "ns", Name: name, UID: s.put(podsPath+name, nil).UID}
+		switch name {
+		case "replaced":
+			d.UID = "of the one before"
+		case "changed":
+			d.ResourceVersion = "1"
+		}
+		deletions = append(deletions, d)
+	}
+	err := a.remove(t.Context(), someHead(), schema.Plan{Delete: deletions}, "7")
+	if err == nil || !strings.Contains(err.Error(), "delete Pod refused") || !strings.Contains(err.Error(), "delete Pod replaced") ||
+		!errors.Is(err, ErrBehind) || ClassOf(err) != Retry {
+		t.Errorf("error: %v", err)
+	}
+	var left []string
+	s.locked(func() {
+		for _, o := range s.Objects("pods") {
+			left = append(left, world.Get(o, "metadata", "name").(string))
+		}
+	})
+	if slices.Sort(left); !slices.Equal(left, []string{"changed", "refused", "replaced"}) {
+		t.Errorf("left: %v", left)
+	}
+	if got := s.reported(t, "PodsDeleted"); got != "Deleted pod: seen" {
+		t.Errorf("reported %q", got)
+	}
+	if got := s.reported(t, "PodsDeleteFailed"); !strings.Contains(got, "refused") {
+		t.Errorf("reported %q", got)
+	}
+}
+
+// TestDeletionOfTheObjectItself: a plan that writes the status and the annotations of an object and deletes it needs one deletion, and
+// what it counts is counted after that. A deletion that another writer's change makes wrong is decided again.
+func TestDeletionOfTheObjectItself(t *testing.T) {
+	s := newAPIServer(t)
+	var counted []string
+	a := newTestApplier(t, s, func(o *Options) {
+		o.Count = func(_ *schema.Head, c schema.Count) { counted = append(counted, c.Counter) }
+	})
+	s.put(widgetsPath+"a", nil)
+	head := s.head(t, "a")
+	a.Store.SetVerified(head.Meta.UID)
+	deletion := []schema.Deletion{{Resource: widgets(), Namespace: "ns", Name: "a", UID: head.Meta.UID, ResourceVersion: head.Meta.ResourceVersion}}
+	plan := schema.Plan{Status: statusAt(1, "A"), Annotate: &schema.Annotate{Values: map[string]string{"done": "yes"}}, Delete: slices.Clone(deletion),
+		Count: []schema.Count{{Counter: "deleted", After: schema.AfterDeletion}, {Counter: "status", After: schema.AfterStatus}, {Counter: "annotated", After: schema.AfterAnnotations}}}
+	_, err := a.Apply(t.Context(), &schema.Observed{Head: head}, plan)
+	if got := s.requests(); err != nil || !slices.Equal(got, []string{writeStatus, annotate, "DELETE widgets a"}) || s.object(widgetsPath+"a") != nil {
+		t.Errorf("%v: %v", got, err)
+	}
+	if !slices.Equal(counted, []string{"status", "annotated", "deleted"}) {
+		t.Errorf("counted: %v", counted)
+	}
+	if got := plan.Delete[0].ResourceVersion; got != deletion[0].ResourceVersion {
+		t.Errorf("the plan was changed to version %s", got)
+	}
+
+	s.put(widgetsPath+"a", map[string]any{"uid": string(head.Meta.UID)})
+	if _, err := a.Apply(t.Context(), &schema.Observed{Head: head}, schema.Plan{Delete: slices.Clone(deletion)}); ClassOf(err) != Behind {
+		t.Errorf("another writer's change: %v", err)
+	}
+	// A server that takes finalizers away refuses every version after that, though none has changed what was seen.
+	head = s.head(t, "a")
+	deletion[0].ResourceVersion = head.Meta.ResourceVersion
+	refusals := 0
+	s.locked(func() { // events are being posted
+		s.fail = func(request string) *metav1.Status {
+			if request == "DELETE widgets a" && refusals == 0 {
+				refusals++
+				return statusOf(http.StatusConflict)
+			}
+			return nil
+		}
+	})
+	if _, err := a.Apply(t.Context(), &schema.Observed{Head: head}, schema.Plan{Delete: deletion}); err != nil || s.object(widgetsPath+"a") != nil {
+		t.Errorf("refused at the version that is still the newest: %v", err)
+	}
+}
+
+// TestRefusedCreationIsTriedAgain: nothing happens to an object that runs well without an optional dependent; that comes all the same
+// when it is let through.
+func TestRefusedCreationIsTriedAgain(t *testing.T) {
+	s := newAPIServer(t)
+	tries, now := 0, time.Unix(1000, 0)
+	s.fail = func(request string) *metav1.Status {
+		if request == createGadget {
+			if tries++; tries <= 2 {
+				return statusOf(http.StatusUnprocessableEntity)
+			}
+		}
+		return nil
+	}
+	a := newTestApplier(t, s, func(o *Options) { o.Now = func() time.Time { return now } })
+	s.put(widgetsPath+"a", nil)
+	seen := &schema.Observed{Head: s.head(t, "a")}
+	a.Store.SetVerified(seen.Head.Meta.UID)
+	plan := schema.Plan{Create: []schema.Object{{Resource: gadgets(), Namespace: "ns", Name: "h", Body: bodyOf(gadgets(), "h")}}}
+	for try := range 3 {
+		_, err := a.Apply(t.Context(), seen, plan)
+		if (err == nil) != (try == 2) {
+			t.Errorf("try %d: %v", try, err)
+		}
+		if try < 2 {
+			again, err := a.Apply(t.Context(), seen, plan)
+			if err != nil || again <= 0 || again > FirstRefused<<try {
+				t.Fatalf("after try %d, by an event: requeued in %s: %v", try, again, err)
+			}
+			now = now.Add(again)
+		}
+	}
+	if tries != 3 {
+		t.Errorf("%d requests, want 3", tries)
+	}
+}
+
+// TestCreationInATerminatingNamespace: one refused creation is enough, of whatever resource, until terminatingRetry; another object is
+// not kept from its children.
+func TestCreationInATerminatingNamespace(t *testing.T) {
+	s := newAPIServer(t)
+	now := time.Unix(1000, 0)
+	a := newTestApplier(t, s, func(o *Options) { o.Now = func() time.Time { return now } })
+	s.fail = func(request string) *metav1.Status {
+		if going := terminatingStatus("ns"); strings.HasPrefix(request, http.MethodPost) && !strings.Contains(request, " events ") {
+			return &going
+		}
+		return nil
+	}
+	apply := func(name string) (posts int, requeue time.Duration) {
+		head := s.head(t, name)
+		head.Begun = true
+		a.Store.SetVerified(head.Meta.UID)
+		requeue, err := a.Apply(t.Context(), &schema.Observed{Head: head}, schema.Plan{Create: []schema.Object{
+			{Resource: gadgets(), Namespace: "ns", Name: name + "-h", Body: []byte(`{"metadata":{"name":"h"}}`)},
+			{Resource: schema.Pods(), Namespace: "ns", Name: name + "-0", Body: []byte(`{"metadata":{"name":"p"}}`)},
+			{Resource: schema.Pods(), Namespace: "ns", Name: name + "-1", Body: []byte(`{"metadata":{"name":"q"}}`)}}})
+		if ClassOf(err) != Done {
+			t.Errorf("class %d: %v", ClassOf(err), err)
+		}
+		for _, request := range s.requests() {
+			if strings.HasPrefix(request, http.MethodPost) {
+				posts++
+			}
+		}
+		return posts, requeue
+	}
+	s.put(widgetsPath+"a", nil)
+	s.put(widgetsPath+"b", nil)
+	for _, c := range []struct {
+		name  string
+		after time.Duration
+		posts int
+	}{{"a", 0, 1}, {"a", 0, 0}, {"b", 0, 1}, {"a", terminatingRetry - 1, 0}, {"a", 1, 1}} {
+		now = now.Add(c.after)
+		posts, requeue := apply(c.name)
+		if posts != c.posts || requeue <= 0 || requeue > terminatingRetry {
+			t.Errorf("%s after %s: %d creations were asked for, want %d; requeued in %s", c.name, c.after, posts, c.posts, requeue)
+		}
+	}
+	a.Forget(types.UID(s.head(t, "a").Meta.UID))
+	if posts, _ := apply("a"); posts != 1 {
+		t.Errorf("%d creations for an object that was forgotten", posts)
+	}
+}
+
+// TestCreationInAnotherNamespace: the namespace of a child need not be that of its owner. That it is not there, or goes,
+// says nothing of the owner: its author gets an event, and the creation is retried.
+func TestCreationInAnotherNamespace(t *testing.T) {
+	for name, answer := range map[string]metav1.Status{
+		"deleted": terminatingStatus("elsewhere"),
+		"absent": {TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound, Message: `namespaces "elsewhere" not found`,
+			Details: &metav1.StatusDetails{Kind: "namespaces", Name: "elsewhere"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newAPIServer(t)
+			a := newTestApplier(t, s, nil)
+			s.put(widgetsPath+"a", nil)
+			s.fail = func(request string) *metav1.Status {
+				if strings.HasPrefix(request, http.MethodPost) && !strings.Contains(request, " events ") {
+					return &answer
+				}
+				return nil
+			}
+			head := s.head(t, "a")
+			a.Store.SetVerified(head.Meta.UID)
+			for range 2 {
+				_, err := a.Apply(t.Context(), &schema.Observed{Head: head}, schema.Plan{Create: []schema.Object{
+					{Resource: schema.Pods(), Namespace: "elsewhere", Name: "p", Body: []byte(`{"metadata":{"name":"p"}}`)}}})
+				if ClassOf(err) != Refused || !isForAuthor(err) || !strings.Contains(err.Error(), "create Pod p: namespace elsewhere does not exist, or is being deleted") {
+					t.Errorf("class %d: %v", ClassOf(err), err)
+				}
+			}
+		})
+	}
+}
+
+// A shared name that is taken is no conflict, is not touched, and is not asked for in every reconcile.
+func TestSharedName(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		meta     map[string]any
+		shared   bool
+		conflict bool
+		posts    int // of two reconciles
+	}{
+		{"free", nil, true, false, 2},
+		{"somebody else's", owned("x", "Thing", "b", ""), true, false, 1},
+		{"without an owner", owned("", "", "", ""), true, false, 1},
+		{"somebody else's, and not shared", owned("x", "Thing", "b", ""), false, true, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newAPIServer(t)
+			posts := 0
+			s.fail = func(request string) *metav1.Status {
+				if strings.HasPrefix(request, http.MethodPost) && !strings.Contains(request, "events") {
+					posts++
+				}
+				return nil
+			}
+			a := newTestApplier(t, s, nil)
+			at := "/" + strings.Join(path(gadgets(), "ns", "a"), "/")
+			if c.meta != nil {
+				s.put(at, c.meta)
+			}
+			o := schema.Object{Resource: gadgets(), Namespace: "ns", Name: "a", Body: json.RawMessage(`{"apiVersion":"example.org/v1","kind":"Gadget","metadata":{"name":"a","labels":{"by":"me"}}}`), Shared: c.shared}
+			var errs []error
+			for range 2 {
+				_, _, err := a.createOptional(t.Context(), someHead(), []schema.Object{o})
+				errs = append(errs, err)
+				if c.meta == nil {
+					s.locked(func() { s.Drop(at) })
+				}
+			}
+			if (errs[0] != nil) != c.conflict || posts != c.posts {
+				t.Errorf("%d requests to create it, errors %v", posts, errs)
+			}
+		})
+	}
+}

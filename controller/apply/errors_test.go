@@ -1,0 +1,119 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"stoic/schema"
+)
+
+func TestClassOf(t *testing.T) {
+	pods := runtimeschema.GroupResource{Resource: "pods"}
+	going := &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonForbidden, Code: http.StatusForbidden,
+		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}}}}
+	quota := apierrors.NewForbidden(pods, "a", errors.New("exceeded quota: small, requested: pods=1, used: pods=5, limited: pods=5"))
+	denied := apierrors.NewForbidden(pods, "a", errors.New("not allowed"))
+	invalid := apierrors.NewInvalid(runtimeschema.GroupKind{Kind: "Pod"}, "a", nil)
+	conflict := &conflictError{schema.Object{Resource: schema.Pods(), Namespace: "ns", Name: "a"}, "widget"}
+	for _, c := range []struct {
+		name string
+		err  error
+		want Class
+		tell bool
+	}{
+		{"none", nil, Done, false},
+		{"gone", apierrors.NewNotFound(pods, "a"), Done, false},
+		{"gone, of what is to be deleted", &writeError{"delete", schema.Pods(), "a", apierrors.NewNotFound(pods, "a")}, Done, false},
+		{"gone, of what is to be updated", &writeError{"update", gadgets(), "a", apierrors.NewNotFound(pods, "a")}, Done, false},
+		{"not found, of what is to be created", &writeError{"create", schema.Pods(), "a", apierrors.NewNotFound(pods, "a")}, Retry, true},
+		{"namespace gone", &writeError{"create", schema.Pods(), "a", apierrors.NewNotFound(corev1.Resource("namespaces"), "ns")}, Done, false},
+		{"namespace going", going, Done, false},
+		{"conflict of versions", apierrors.NewConflict(pods, "a", errors.New("x")), Retry, false},
+		{"too many requests", apierrors.NewTooManyRequests("slow down", 1), Retry, false},
+		{"server error", apierrors.NewInternalError(errors.New("x")), Retry, false},
+		{"timeout", apierrors.NewTimeoutError("x", 1), Retry, false},
+		{"deadline", context.DeadlineExceeded, Retry, false},
+		{"network", errors.New("connection reset by peer"), Retry, false},
+		{"panic", ErrPanicked, Retry, false},
+		{"caches behind", ErrBehind, Behind, false},
+		{"children that cannot be read", fmt.Errorf("%w: no CRD", ErrUnreadable), Refused, false},
+		{"object gone", errUnrecorded, Retry, false},
+		{"no status subresource", fmt.Errorf("write: %w", errStatusless), Retry, true},
+		{"old owner", &writeError{"create", schema.Pods(), "a", errOldOwner}, Retry, false},
+		{"quota", quota, Retry, true},
+		{"denied", denied, Retry, true},
+		{"invalid", invalid, Refused, true},
+		{"bad request", apierrors.NewBadRequest("x"), Refused, true},
+		{"too large", apierrors.NewRequestEntityTooLargeError("x"), Refused, true},
+		{"foreign object", conflict, Refused, true},
+		{"ours, but not selected", &notSelectedError{schema.Object{Resource: schema.Pods(), Name: "a"}, "by=me"}, Refused, true},
+		{"annotation that is not kept", fmt.Errorf("annotate: %w", &notKeptError{"annotation a"}), Retry, true},
+		{"wrapped", fmt.Errorf("create: %w", &writeError{"create", schema.Pods(), "a", invalid}), Refused, true},
+		{"joined: what can succeed is tried again", errors.Join(invalid, apierrors.NewInternalError(errors.New("x"))), Retry, true},
+		{"joined: nothing to do", errors.Join(nil, apierrors.NewNotFound(pods, "a")), Done, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := ClassOf(c.err); got != c.want {
+				t.Errorf("class %d, want %d", got, c.want)
+			}
+			if c.err != nil && isForAuthor(c.err) != c.tell {
+				t.Errorf("for the author: %v, want %v", !c.tell, c.tell)
+			}
+		})
+	}
+}
+
+func TestRefusalNamesWhatWasRefused(t *testing.T) {
+	invalid := apierrors.NewInvalid(runtimeschema.GroupKind{Kind: "Service"}, "a", nil)
+	a := newTestApplier(t, newAPIServer(t), nil)
+	foreign := schema.Object{Resource: schema.Pods(), Namespace: "ns", Name: "a"}
+	for _, c := range []struct {
+		err    error
+		reason string
+	}{
+		{&writeError{"create", schema.Pods(), "a", invalid}, "PodsCreateFailed"},
+		{&writeError{"create", schema.Services(), "a", invalid}, "ServicesCreateFailed"},
+		{&writeError{"delete", schema.Pods(), "a", invalid}, "PodsDeleteFailed"},
+		{&writeError{"delete", schema.Services(), "a", invalid}, "ServicesDeleteFailed"},
+		{&writeError{"update", gadgets(), "a", invalid}, "GadgetsUpdateFailed"},
+		{&writeError{"delete", widgets(), "a", invalid}, "WidgetDeleteFailed"},
+		{&writeError{"create", schema.Resource{Version: "v1", Plural: "nodes", Kind: "Node"}, "a", invalid}, "WidgetFailed"},
+		{errors.New("anything else"), "WidgetFailed"},
+		{&conflictError{foreign, "widget"}, ReasonNameConflict},
+		{&notSelectedError{foreign, "by=me"}, ReasonNameConflict},
+	} {
+		if got := a.refusal("creating", c.err, "generation 1"); got.Reason != c.reason || got.Type != corev1.EventTypeWarning || got.Occasion != "generation 1" {
+			t.Errorf("%v: %+v, want reason %s", c.err, got, c.reason)
+		}
+	}
+}
+
+// TestLongestBackOff: what is over for all objects at once is retried within seconds, what concerns one may take minutes.
+func TestLongestBackOff(t *testing.T) {
+	pods := runtimeschema.GroupResource{Resource: "pods"}
+	for _, c := range []struct {
+		err  error
+		want time.Duration
+	}{
+		{errors.New("connection refused"), longestTrouble},
+		{apierrors.NewConflict(pods, "a", errors.New("x")), longestTrouble},
+		{&writeError{"create", schema.Pods(), "a", apierrors.NewForbidden(pods, "a", errors.New("quota"))}, LastRefused},
+		{&writeError{"create", schema.Pods(), "a", apierrors.NewNotFound(pods, "a")}, LastRefused},
+		{fmt.Errorf("%w: nil", ErrPanicked), LastRefused},
+		{fmt.Errorf("write: %w", errStatusless), LastRefused},
+		{fmt.Errorf("annotate: %w", &notKeptError{"annotation a"}), LastRefused},
+	} {
+		if got := LongestBackOff(c.err); got != c.want {
+			t.Errorf("%v: %s, want %s", c.err, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package apply
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/controller/cache"
+	"stoic/controller/serve"
+	"stoic/controller/watch"
+	"stoic/schema"
+	"stoic/test/faults/world"
+)
+
+const secretPath = "/api/v1/namespaces/ns/secrets/a-ssh"
+
+// withSecrets adds a dependent that is generated and not watched.
+func withSecrets(generator watch.Generator) func(*Options) {
+	return func(o *Options) {
+		source := cache.Source{Metrics: serve.NewMetrics(prometheus.NewRegistry(), "test"), Log: zap.NewNop()}
+		o.Dependents = append(o.Dependents, cache.NewDependents(source, nil, &watch.Owned{Resource: schema.Secrets(), Unwatched: true,
+			Generators: map[string]watch.Generator{"key": generator}, Reasons: watch.Reasons{CreateFailed: "SecretFailed", Created: "SecretCreated"}}, nil, nil))
+	}
+}
+
+func secret(owner string) schema.Object {
+	return schema.Object{Resource: schema.Secrets(), Namespace: "ns", Name: "a-ssh", Generate: "key",
+		Body: schema.JSON(map[string]any{"metadata": withName(owned(owner, "Widget", "a", ""), "a-ssh"), "type": "t"})}
+}
+
+func withName(meta map[string]any, name string) map[string]any {
+	meta["name"] = name
+	return meta
+}
+
+// What is generated reaches the API server, and nothing else: not the plan, no log line, no event, no error.
+func TestGeneratedFields(t *testing.T) {
+	s := newAPIServer(t)
+	s.put(widgetsPath+"a", map[string]any{"uid": "mine"})
+	const private = "cHJpdmF0ZQ=="
+	logs, lines := observer.New(zap.DebugLevel)
+	a := newTestApplier(t, s, func(o *Options) {
+		withSecrets(func() (map[string]any, error) { return map[string]any{"data": map[string]string{"k": private}}, nil })(o)
+		o.Log = zap.New(logs)
+	})
+	head := s.head(t, "a")
+	a.Store.SetVerified(head.Meta.UID)
+	plan := schema.Plan{Create: []schema.Object{secret("mine")}}
+
+	s.fail = func(request string) *metav1.Status { // a server that says back what it was sent
+		if strings.HasPrefix(request, "POST secrets") {
+			return statusOf(422)
+		}
+		return nil
+	}
+	if _, err := a.Apply(t.Context(), &schema.Observed{Head: head}, plan); err == nil || strings.Contains(err.Error(), private) {
+		t.Errorf("refused: %v", err)
+	}
+	s.fail = nil
+	a.Forget(head.Meta.UID)
+	if _, err := a.Apply(t.Context(), &schema.Observed{Head: head}, plan); err != nil {
+		t.Fatal(err)
+	}
+	stored := s.object(secretPath)
+	if diff := cmp.Diff(map[string]any{"k": private}, stored["data"]); diff != "" || stored["type"] != "t" {
+		t.Errorf("%v (-want +got):\n%s", stored, diff)
+	}
+	if strings.Contains(string(plan.Create[0].Body), private) {
+		t.Error("the plan holds what was generated")
+	}
+	if message := s.reported(t, "SecretFailed") + s.reported(t, "SecretCreated"); strings.Contains(message, private) {
+		t.Errorf("an event says %q", message)
+	}
+	for _, line := range lines.All() {
+		if strings.Contains(line.Message, private) || strings.Contains(string(schema.JSON(line.ContextMap())), private) {
+			t.Errorf("logged: %s %v", line.Message, line.ContextMap())
+		}
+	}
+}
+
+// A generator that fails, or that the watch does not have, is an error, and nothing is posted.
+func TestGeneratorsThatFail(t *testing.T) {
+	s := newAPIServer(t)
+	broken := errors.New("no randomness")
+	a := newTestApplier(t, s, withSecrets(func() (map[string]any, error) { return nil, broken }))
+	if _, err := a.createOne(t.Context(), someHead(), secret("mine")); !errors.Is(err, broken) {
+		t.Error(err)
+	}
+	unknown := secret("mine")
+	unknown.Generate = "other"
+	if _, err := a.createOne(t.Context(), someHead(), unknown); err == nil || ClassOf(err) != Retry {
+		t.Error(err)
+	}
+	if seen := s.requests(); len(seen) > 0 {
+		t.Errorf("requests: %v", seen)
+	}
+}
+
+// Of a resource that is not watched, what is ours already is as good as created, and no reconcile waits for a cache that
+// will never show it.
+func TestUnwatchedThatIsThere(t *testing.T) {
+	for name, test := range map[string]struct {
+		owner   string
+		foreign bool
+	}{"ours": {"mine", false}, "somebody's": {"", true}, "of another widget": {"other", true}} {
+		s := newAPIServer(t)
+		a := newTestApplier(t, s, withSecrets(func() (map[string]any, error) { return nil, nil }))
+		s.put(secretPath, owned(test.owner, "Widget", map[bool]string{true: "b", false: "a"}[test.owner == "other"], ""))
+		made, err := a.createOne(t.Context(), someHead(), secret("mine"))
+		if made || isForeign(err) != test.foreign || !test.foreign && err != nil {
+			t.Errorf("%s: %v, %v", name, made, err)
+		}
+		if _, pending := a.Store.Written("mine"); a.Store.Check("mine", func() string { return "" }, nil) != 0 || !pending.IsZero() || a.Store.ChildrenMissing("mine", 0) {
+			t.Errorf("%s: something is waited for", name)
+		}
+	}
+}
+
+// A patch of a subresource is as conditional as one of the object, and is remembered apart from it.
+func TestPatchOfAStatus(t *testing.T) {
+	s := newAPIServer(t)
+	a := newTestApplier(t, s, nil)
+	meta := s.put(gadgetsPath+"g", nil)
+	s.locked(func() {
+		stored := s.Store(gadgetsPath+"g", map[string]any{"status": map[string]any{"startTime": "2026-01-01T00:00:00Z", "active": 1}})
+		meta.ResourceVersion = world.Get(stored, "metadata", "resourceVersion").(string)
+	})
+	child := schema.Child{Namespace: "ns", Name: "g", UID: meta.UID, ResourceVersion: meta.ResourceVersion}
+	patch := child.PatchStatus(gadgets(), map[string]any{"startTime": nil})
+	if _, err := a.patch(t.Context(), someHead(), []schema.Patch{patch}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.patch(t.Context(), someHead(), []schema.Patch{patch}); ClassOf(err) != Retry {
+		t.Errorf("at a version that is over: %v", err)
+	}
+	if diff := cmp.Diff([]string{"PATCH gadgets g status", "PATCH gadgets g status"}, s.requests()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]any{"active": int64(1)}, s.object(gadgetsPath + "g")["status"]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	s.fail = func(request string) *metav1.Status {
+		if strings.HasSuffix(request, "status") {
+			return statusOf(422)
+		}
+		return nil
+	}
+	child.ResourceVersion = s.object(gadgetsPath + "g")["metadata"].(map[string]any)["resourceVersion"].(string)
+	again := []schema.Patch{child.PatchStatus(gadgets(), map[string]any{"startTime": nil}), child.Patch(gadgets(), map[string]any{"spec": map[string]any{"suspend": false}})}
+	for range 2 {
+		_, _ = a.patch(t.Context(), someHead(), again[:1])
+	}
+	wait, err := a.patch(t.Context(), someHead(), again)
+	if wait <= 0 || wait > time.Hour || err != nil {
+		t.Errorf("waits for %v: %v", wait, err)
+	}
+	if diff := cmp.Diff([]string{"PATCH gadgets g status", "PATCH gadgets g"}, s.requests()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

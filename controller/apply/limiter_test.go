@@ -1,0 +1,120 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestLimiter(t *testing.T) {
+	now := time.Unix(1000, 0)
+	b := newLimiter(64, func() time.Time { return now })
+	// slow has so many creations end that took a second each.
+	slow := func(times int, apart time.Duration) {
+		for range times {
+			now = now.Add(apart)
+			if err := b.do(t.Context(), func() error { now = now.Add(time.Second); return nil }); err != nil {
+				t.Fatal(err)
+			}
+			now = now.Add(-time.Second)
+		}
+	}
+	quick := func(times int) {
+		for range times {
+			_ = b.do(t.Context(), func() error { return errors.New("refused, but at once") })
+		}
+	}
+	// is says how many find a slot.
+	is := func(when string, want int) {
+		t.Helper()
+		free := 0
+		for b.slots.TryAcquire(1) {
+			free++
+		}
+		b.slots.Release(int64(free))
+		if free != want {
+			t.Errorf("%s: %d, want %d", when, free, want)
+		}
+	}
+	defer b.enter()()
+	leave := b.enter()
+	// One that leaves can take only its own slot along, so each reduction is over when as many have left.
+	is("at first", maxConcurrent)
+	slow(2, 0)
+	is("after two that were slow", maxConcurrent)
+	slow(1, 0)
+	slow(14, time.Millisecond)
+	is("when they are slow on average, and those that were under way have left", 11)
+	slow(20, 2*time.Second)
+	slow(30, time.Millisecond)
+	is("while all are slow", minimum)
+	quick(11)
+	is("while the average is still slow", minimum)
+	quick(minimum)
+	is("when it is not", minimum+1)
+	quick(3000)
+	is("when all are quick", 64)
+	slow(3, 2*time.Second)
+	slow(64, time.Millisecond)
+	is("when they are slow again", 43)
+	slow(30, 2*time.Second)
+	slow(64, time.Millisecond)
+	is("when they stay slow", minimum)
+	leave()
+	slow(1, 2*time.Second)
+	is("slow, but of one reconcile alone", maxConcurrent)
+	slow(10, 2*time.Second)
+	is("still of one reconcile alone", maxConcurrent)
+}
+
+// TestLimiterHolds: never are more under way than the limit, which changes all the time; and whoever may not wait longer
+// does not.
+func TestLimiterHolds(t *testing.T) {
+	b := newLimiter(8, time.Now)
+	var under, most, done atomic.Int64
+	var all sync.WaitGroup
+	for i := range 200 {
+		all.Go(func() {
+			_ = b.do(t.Context(), func() error {
+				if n := under.Add(1); n > most.Load() {
+					most.Store(n)
+				}
+				if i%50 == 0 {
+					time.Sleep(target + 10*time.Millisecond)
+				}
+				under.Add(-1)
+				done.Add(1)
+				return nil
+			})
+		})
+	}
+	all.Wait()
+	if done.Load() != 200 || most.Load() > 8 {
+		t.Errorf("%d done, at most %d at once", done.Load(), most.Load())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	held := make(chan struct{})
+	for range 8 {
+		all.Go(func() { _ = b.do(t.Context(), func() error { <-held; return nil }) })
+	}
+	cancel()
+	for b.slots.TryAcquire(1) { // until all slots are taken
+		b.slots.Release(1)
+	}
+	if err := b.do(ctx, func() error { t.Error("created without a slot"); return nil }); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	close(held)
+	all.Wait()
+}
+
+// TestLimiterOfOneWorker: an operator of one thread has slots, too.
+func TestLimiterOfOneWorker(t *testing.T) {
+	b := newLimiter(1, time.Now)
+	if err := b.do(t.Context(), func() error { return nil }); err != nil || b.limit != 1 {
+		t.Error(err, b.limit)
+	}
+}

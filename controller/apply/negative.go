@@ -1,0 +1,94 @@
+package apply
+
+import (
+	"cmp"
+	"maps"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// negativeCache remembers, by the UID of an object, the last writes of dependents that led to nothing: refused, or
+// taken and without effect (a schema drops what is wanted). Without it, an object that is served well would send one in
+// each reconcile for a dependent that it does without.
+type negativeCache struct {
+	mu     sync.Mutex
+	writes map[types.UID]map[string]futileWrite // by owner, then by resource and name of the dependent
+}
+
+type futileWrite struct {
+	asked   string
+	refused bool
+	tries   int
+	again   time.Time
+}
+
+func newNegativeCache() *negativeCache {
+	return &negativeCache{writes: map[types.UID]map[string]futileWrite{}}
+}
+
+// wait is how long the same write would still lead to nothing; 0 says that it is to be tried. What was refused is worth a
+// requeue then: the cause of a refusal may be gone without an event, as of a webhook that failed for a minute. What
+// changed nothing is not: that lies with a schema.
+func (n *negativeCache) wait(owner types.UID, target, asked string, now time.Time) (wait, requeue time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	f, ok := n.writes[owner][target]
+	if !ok || f.asked != asked || !now.Before(f.again) {
+		return 0, 0
+	}
+	wait = f.again.Sub(now)
+	if f.refused {
+		return wait, wait
+	}
+	return wait, 0
+}
+
+// note that a write led to nothing, with an error or without, or that it did lead to something.
+func (n *negativeCache) note(owner types.UID, target, asked string, err error, changed bool, now time.Time) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	first := firstWait(err)
+	if first == 0 && (err != nil || changed) {
+		if delete(n.writes[owner], target); len(n.writes[owner]) == 0 {
+			delete(n.writes, owner)
+		}
+		return
+	}
+	f := futileWrite{asked: asked, refused: first > 0}
+	if before, ok := n.writes[owner][target]; ok && before.asked == asked {
+		f.tries = before.tries + 1
+	}
+	f.again = now.Add(min(cmp.Or(first, FirstRefused)<<min(f.tries, 20), LastRefused))
+	if n.writes[owner] == nil {
+		n.writes[owner] = map[string]futileWrite{}
+	}
+	n.writes[owner][target] = f
+}
+
+// firstWait is how long a write of a dependent that was answered with err is left out at first; 0: it is no refusal. What 403
+// and 404 ask for (quota, permission, what a webhook looks up) often comes a moment later, so they begin with the back-off of
+// errors. They cannot be left to it: the next reconcile, which leaves the write out, succeeds and resets it.
+func firstWait(err error) time.Duration {
+	switch class := ClassOf(err); {
+	case class == Refused:
+		return FirstRefused
+	case class == Retry && (apierrors.IsForbidden(err) || apierrors.IsNotFound(err)):
+		return FirstBackOff
+	}
+	return 0
+}
+
+func (n *negativeCache) forget(owner types.UID) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.writes, owner)
+}
+
+func (n *negativeCache) forgetAll(gone func(types.UID) bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	maps.DeleteFunc(n.writes, func(owner types.UID, _ map[string]futileWrite) bool { return gone(owner) })
+}

@@ -1,0 +1,175 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"go.uber.org/zap"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"stoic/schema"
+)
+
+// record adds finalizers and writes the status. When it is on record, it counts and logs the transition. It returns the
+// version of the object after that.
+func (a *Applier) record(ctx context.Context, seen *schema.Observed, plan schema.Plan) (version string, err error) {
+	head := seen.Head
+	version = head.Meta.ResourceVersion
+	if len(plan.AddFinalizers) > 0 {
+		has := head.Meta.Finalizers
+		if version, err = a.setFinalizers(ctx, head, version, has, withAll(has, plan.AddFinalizers)); err != nil {
+			a.report(head, "adding finalizers", "", nil, []error{err})
+			return "", err
+		}
+	}
+	if plan.Status == nil || a.pruning.isFutile(head, plan.Status) { // the server would not keep it this time either
+		return version, nil
+	}
+	if a.Objects.HasStatus() || a.StatusInObject {
+		version, err = a.writeStatus(ctx, head, version, plan)
+	} else {
+		err = errStatusless
+	}
+	if err != nil {
+		err = fmt.Errorf("write the status of %s: %w", head.Key(), err)
+		a.reportUnrecorded(seen, plan, err)
+		return "", err
+	}
+	a.count(head, plan, schema.AfterStatus)
+	a.Log.Info("status", zap.String("object", head.Key()), zap.String("rule", plan.Rule), zap.String("summary", schema.Clean(plan.Summary, 200)),
+		zap.Int64("generation", head.Meta.Generation))
+	return version, nil
+}
+
+func (a *Applier) writeStatus(ctx context.Context, head *schema.Head, version string, plan schema.Plan) (string, error) {
+	kept, err := a.API.status(ctx, head, version, plan.Status, a.Objects.HasStatus())
+	if apierrors.IsNotFound(err) {
+		err = errUnrecorded // the cache will show it, and the retry finds nothing
+		if !a.Objects.HasStatus() {
+			err = errStatusless
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	a.Store.WroteObject(head.Meta.UID, kept.version)
+	asked := observedGeneration(plan.Status)
+	a.keepsGeneration.Store(asked != 0 && observedGeneration(kept.status) == asked)
+	if a.pruning.note(head.Meta.UID, plan.Status, kept) {
+		a.Log.Warn("the schema of the CRD does not keep the status as written", zap.String("object", head.Key()))
+	}
+	return kept.version, nil
+}
+
+func (a *Applier) count(head *schema.Head, plan schema.Plan, after schema.Stage) {
+	for _, c := range plan.Count {
+		if c.After == after && a.Count != nil {
+			a.Count(head, c)
+		}
+	}
+}
+
+// reportUnrecorded: the API server does not take the status, for a reason that is not transient. Events still reach the
+// author: those of the plan and, unless the object is rejected anyway, one that says why nothing happens.
+func (a *Applier) reportUnrecorded(seen *schema.Observed, plan schema.Plan, err error) {
+	if ClassOf(err) != Refused && !isForAuthor(err) {
+		return
+	}
+	a.Events.Emit(seen.Head, plan.Events)
+	if seen.Rejection == nil {
+		a.Events.Emit(seen.Head, []schema.Event{{Type: corev1.EventTypeWarning, Reason: a.FailedReason, AboutSpec: true,
+			Message: "Error recording the status: " + err.Error(), Occasion: occasion(seen.Head)}})
+	}
+}
+
+// annotate writes annotations of the object itself. If they cannot be written nothing is deleted, unless the plan says
+// otherwise. It returns the version of the object after that.
+func (a *Applier) annotate(ctx context.Context, head *schema.Head, version string, plan schema.Plan) (string, error) {
+	if plan.Annotate == nil {
+		return version, nil
+	}
+	patch := schema.JSON(map[string]any{"metadata": map[string]any{"resourceVersion": version, "annotations": plan.Annotate.Values}})
+	got, err := a.API.merge(ctx, head.Resource, head.Meta.Namespace, patch, head.Meta.Name)
+	if err == nil {
+		version = got.ResourceVersion
+		a.Store.WroteObject(head.Meta.UID, version)
+		err = notKept(plan.Annotate.Values, got.Annotations)
+	}
+	if apierrors.IsNotFound(err) {
+		err = errUnrecorded // as in writeStatus
+	}
+	if err != nil {
+		if isForAuthor(err) {
+			event := plan.Annotate.Refused
+			event.Message, event.Occasion = schema.Clean(event.Message+err.Error(), 1024), occasion(head)
+			a.Events.Emit(head, []schema.Event{event})
+		}
+		return version, fmt.Errorf("annotate %s: %w", head.Key(), err)
+	}
+	a.count(head, plan, schema.AfterAnnotations)
+	a.Log.Info("annotations", zap.String("object", head.Key()), zap.String("rule", plan.Rule))
+	return version, nil
+}
+
+func notKept(asked, kept map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
+		if kept[name] != asked[name] {
+			return &notKeptError{"annotation " + name}
+		}
+	}
+	return nil
+}
+
+// finalize removes finalizers. An object that is gone has none.
+func (a *Applier) finalize(ctx context.Context, head *schema.Head, version string, plan schema.Plan) error {
+	has := withAll(head.Meta.Finalizers, plan.AddFinalizers) // as record left them
+	left := slices.DeleteFunc(slices.Clone(has), func(f string) bool { return slices.Contains(plan.RemoveFinalizers, f) })
+	_, err := a.setFinalizers(ctx, head, version, has, left)
+	if errors.Is(err, errUnrecorded) {
+		return nil
+	}
+	if err != nil {
+		a.report(head, "removing finalizers", "", nil, []error{err})
+	}
+	return err
+}
+
+// withAll is a list with further members, each once.
+func withAll(list, add []string) []string {
+	list = slices.Clone(list)
+	for _, f := range add {
+		if !slices.Contains(list, f) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// setFinalizers replaces the list that the object has, if the object is still at this version (409 otherwise): a merge patch
+// has no way to add or remove one item. What was added and is not kept is an error: nothing may be made that it guards.
+func (a *Applier) setFinalizers(ctx context.Context, head *schema.Head, version string, has, wants []string) (string, error) {
+	if slices.Equal(has, wants) {
+		return version, nil
+	}
+	patch := schema.JSON(map[string]any{"metadata": map[string]any{"resourceVersion": version, "finalizers": wants}})
+	got, err := a.API.merge(ctx, head.Resource, head.Meta.Namespace, patch, head.Meta.Name)
+	if err == nil {
+		version = got.ResourceVersion
+		a.Store.WroteObject(head.Meta.UID, version)
+		if lost := slices.IndexFunc(wants, func(f string) bool { return !slices.Contains(has, f) && !slices.Contains(got.Finalizers, f) }); lost >= 0 {
+			err = &notKeptError{"finalizer " + wants[lost]}
+		}
+	}
+	if apierrors.IsNotFound(err) {
+		err = errUnrecorded
+	}
+	if err != nil {
+		return version, fmt.Errorf("write the finalizers of %s: %w", head.Key(), err)
+	}
+	a.Log.Info("finalizers", zap.String("object", head.Key()), zap.Strings("finalizers", wants))
+	return version, nil
+}

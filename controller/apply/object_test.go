@@ -1,0 +1,107 @@
+package apply
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"stoic/schema"
+)
+
+// TestRecord: the status goes out under the version that it was computed from, and comes back as the server kept it.
+func TestRecord(t *testing.T) {
+	s := newAPIServer(t)
+	a := newTestApplier(t, s, nil)
+	s.put(widgetsPath+"a", nil)
+	s.keep = func(o map[string]any) {
+		status := o["status"].(map[string]any)
+		delete(status, "observedGeneration")
+		delete(status, "startTime")
+	}
+	head, plan := s.head(t, "a"), schema.Plan{Status: statusAt(5, "A")}
+	record := func(head *schema.Head, plan schema.Plan) (string, error) {
+		return a.record(t.Context(), &schema.Observed{Head: head}, plan)
+	}
+	version, err := record(head, plan)
+	now := s.head(t, "a")
+	if err != nil || version != now.Meta.ResourceVersion {
+		t.Fatal(version, err)
+	}
+	if a.KeepsGeneration(head) {
+		t.Error("the generation is taken for kept")
+	}
+	if !a.KeepsGeneration(&schema.Head{ObservedGeneration: 1}) {
+		t.Error("an object that has a generation does not prove that it is kept")
+	}
+	if !a.Store.IsOwnEcho(head.Meta.UID, version) {
+		t.Error("the version of our own write is not required")
+	}
+	if _, err := record(head, schema.Plan{Status: statusAt(6, "B")}); ClassOf(err) != Retry {
+		t.Errorf("a status computed from an older version: %v", err)
+	}
+	s.requests()
+	if version, err := record(now, plan); err != nil || version != now.Meta.ResourceVersion || len(s.requests()) > 0 {
+		t.Errorf("what the server does not keep was written again: %v", err)
+	}
+	s.locked(func() { s.keep = nil })
+	if _, err := record(now, schema.Plan{Status: statusAt(6, "B")}); err != nil || !a.KeepsGeneration(now) {
+		t.Errorf("error %v; the generation is taken for dropped", err)
+	}
+	if _, err := record(someHead(), plan); ClassOf(err) != Retry {
+		t.Errorf("an object of another version: %v", err)
+	}
+	missing := someHead()
+	missing.Meta.Name = "missing"
+	if _, err := record(missing, plan); !errors.Is(err, errUnrecorded) {
+		t.Errorf("an object that is gone: %v", err)
+	}
+}
+
+// TestPaths: of namespaced and cluster-scoped resources, of the core group and others.
+func TestPaths(t *testing.T) {
+	nodes := schema.Resource{Version: "v1", Plural: "nodes", Kind: "Node", Cluster: true}
+	wide := widgets()
+	wide.Cluster = true
+	for _, c := range []struct {
+		resource schema.Resource
+		want     string
+	}{
+		{schema.Pods(), "api/v1/namespaces/ns/pods/a/status"},
+		{widgets(), "apis/example.org/v1/namespaces/ns/widgets/a/status"},
+		{nodes, "api/v1/nodes/a/status"},
+		{wide, "apis/example.org/v1/widgets/a/status"},
+	} {
+		head := &schema.Head{Resource: c.resource}
+		head.Meta.Namespace, head.Meta.Name = "ns", "a"
+		if got := strings.Join(pathOf(head, "status"), "/"); got != c.want {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+	}
+}
+
+// TestClusterScoped: an object without a namespace owns one of its own kind and a namespaced pod; each is written at its own path.
+func TestClusterScoped(t *testing.T) {
+	s := newAPIServer(t)
+	a := newTestApplier(t, s, nil)
+	wide := widgets()
+	wide.Cluster = true
+	s.serve(wide)
+	const path = "/apis/example.org/v1/widgets/"
+	meta := s.put(path+"a", nil)
+	gone := s.put(path+"gone", nil)
+	head := &schema.Head{Resource: wide, Meta: meta}
+	plan := schema.Plan{AddFinalizers: []string{"x"}, Status: statusAt(1, "A"), Annotate: &schema.Annotate{Values: map[string]string{"a": "b"}},
+		Delete: []schema.Deletion{{Resource: wide, Name: "gone", UID: gone.UID}},
+		Create: []schema.Object{{Resource: schema.Pods(), Namespace: "ns", Name: "p", Body: []byte(`{"metadata":{"name":"p"}}`)},
+			{Resource: wide, Name: "c", Body: bodyOf(wide, "c")}}}
+	if _, err := a.Apply(t.Context(), &schema.Observed{Head: head}, plan); err != nil {
+		t.Fatal(err)
+	}
+	stored := s.object(path + "a")["metadata"].(map[string]any)
+	if stored["finalizers"] == nil || stored["annotations"] == nil || s.object(path + "a")["status"] == nil {
+		t.Errorf("stored: %v", s.object(path+"a"))
+	}
+	if s.object(path+"gone") != nil || s.object(path+"c") == nil || s.object(podsPath+"p") == nil {
+		t.Error("not all was written at its own path")
+	}
+}

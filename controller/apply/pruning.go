@@ -1,0 +1,140 @@
+package apply
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"stoic/schema"
+)
+
+// statusPruning remembers, by UID, a status that the server did not keep as it was written: a foreign schema prunes some
+// of it. The same status is not written again while what is stored is what the server made of it, or every reconcile
+// would write it again. Once the stored status says something else, by our own write or another, it is.
+type statusPruning struct {
+	mu    sync.Mutex
+	wrote map[types.UID]pruned
+}
+
+type pruned struct {
+	wrote, kept []byte // their meaning
+	version     string // of the object when it was so
+}
+
+func newStatusPruning() *statusPruning { return &statusPruning{wrote: map[types.UID]pruned{}} }
+
+// isFutile says that to write a status over the one that head has would change nothing.
+func (p *statusPruning) isFutile(head *schema.Head, status any) bool {
+	p.mu.Lock()
+	was, ok := p.wrote[head.Meta.UID]
+	p.mu.Unlock()
+	return ok && bytes.Equal(was.wrote, meaning(status)) &&
+		(was.version == head.Meta.ResourceVersion || bytes.Equal(was.kept, meaning(head.Status)))
+}
+
+// note what was written and what the server kept of it, and say whether that differs.
+func (p *statusPruning) note(uid types.UID, wrote any, kept stored) bool {
+	asked, has := meaning(wrote), meaning(readAs(wrote, kept.status))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if asked != nil && bytes.Equal(asked, has) {
+		delete(p.wrote, uid)
+		return false
+	}
+	p.wrote[uid] = pruned{wrote: asked, kept: has, version: kept.version}
+	return true
+}
+
+func (p *statusPruning) forget(uid types.UID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.wrote, uid)
+}
+
+func (p *statusPruning) forgetAll(gone func(types.UID) bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	maps.DeleteFunc(p.wrote, func(uid types.UID, _ pruned) bool { return gone(uid) })
+}
+
+// readAs reads a stored status in the type that plans write, as converters read the status of an object: what a schema adds by
+// a default is not in it, and what is always written is. A status that is not of this type is left as it is.
+func readAs(wrote any, status json.RawMessage) any {
+	if wrote == nil || len(status) == 0 {
+		return status
+	}
+	read := reflect.New(reflect.TypeOf(wrote))
+	if err := json.Unmarshal(status, read.Interface()); err != nil {
+		return status
+	}
+	return read.Interface()
+}
+
+// meaning is a status as JSON without what differs between two writings of the same facts: at which time something was
+// (but not whether there is such a time), the generation, which has a rule of its own, and nulls. It is nil for what is
+// no JSON.
+func meaning(status any) []byte {
+	text, err := json.Marshal(status)
+	if err != nil {
+		return nil
+	}
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber() // a float would make two large numbers one
+	if err := decoder.Decode(&value); err != nil || value == nil {
+		return nil
+	}
+	text, err = json.Marshal(facts(value))
+	if err != nil {
+		return nil // what was JSON is JSON
+	}
+	return text
+}
+
+func facts(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, member := range v {
+			if member == nil || key == "observedGeneration" {
+				delete(v, key)
+				continue
+			}
+			v[key] = facts(member)
+		}
+	case []any:
+		for i := range v {
+			v[i] = facts(v[i])
+		}
+	case string:
+		const shortest = len("2006-01-02T15:04:05Z")
+		if len(v) >= shortest && v[4] == '-' {
+			if _, err := time.Parse(time.RFC3339, v); err == nil {
+				return "a time"
+			}
+		}
+	}
+	return value
+}
+
+// observedGeneration of a status; 0 if there is none.
+func observedGeneration(status any) int64 {
+	text, ok := status.(json.RawMessage)
+	if !ok {
+		var err error
+		if text, err = json.Marshal(status); err != nil {
+			return 0
+		}
+	}
+	var read struct {
+		ObservedGeneration int64 `json:"observedGeneration"`
+	}
+	if err := json.Unmarshal(text, &read); err != nil {
+		return 0
+	}
+	return read.ObservedGeneration
+}

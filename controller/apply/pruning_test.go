@@ -1,0 +1,171 @@
+package apply
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"stoic/schema"
+)
+
+// widgetStatus has a field of each sort that matters.
+type widgetStatus struct {
+	StartTime          *metav1.Time      `json:"startTime,omitempty"`
+	ObservedGeneration int64             `json:"observedGeneration,omitempty"`
+	Conditions         []widgetCondition `json:"conditions,omitempty"`
+	Replicas           int64             `json:"replicas"` // always written
+	Unclean            bool              `json:"-"`
+}
+
+type widgetCondition struct {
+	Type           string      `json:"type"`
+	Reason         string      `json:"reason,omitempty"`
+	LastUpdateTime metav1.Time `json:"lastUpdateTime,omitempty"`
+}
+
+func statusAt(sec int64, reason string) *widgetStatus {
+	now := metav1.NewTime(time.Unix(sec, 0))
+	return &widgetStatus{StartTime: &now, ObservedGeneration: sec, Conditions: []widgetCondition{{Type: "Created", Reason: reason, LastUpdateTime: now}}}
+}
+
+// storedAs is what an API server answers that has stored a status at a version.
+func storedAs(version string, status *widgetStatus) stored {
+	text, _ := json.Marshal(status)
+	return stored{version, text}
+}
+
+func TestStatusPruning(t *testing.T) {
+	p := newStatusPruning()
+	at := func(version string, status any) *schema.Head {
+		h := &schema.Head{Status: status}
+		h.Meta.UID, h.Meta.ResourceVersion = "u", version
+		return h
+	}
+	less := statusAt(1, "") // what the server makes of any reason
+	if p.isFutile(at("5", less), statusAt(1, "A")) {
+		t.Error("a write that was never noted is futile")
+	}
+	if !p.note("u", statusAt(1, "A"), storedAs("6", less)) {
+		t.Error("what was not kept is taken for kept")
+	}
+	if !p.isFutile(at("6", less), statusAt(2, "A")) || !p.isFutile(at("9", less), statusAt(2, "A")) {
+		t.Error("the same facts at another time are taken for new ones: every reconcile would write it")
+	}
+	if p.isFutile(at("6", less), statusAt(2, "B")) {
+		t.Error("other facts are taken for the same")
+	}
+	if p.isFutile(at("7", &widgetStatus{}), statusAt(2, "A")) {
+		t.Error("another writer has changed what is stored, and it is never put right")
+	}
+	noStart := statusAt(2, "A")
+	noStart.StartTime = nil
+	if p.isFutile(at("6", less), noStart) {
+		t.Error("that there is no start time is no fact")
+	}
+	for name, kept := range map[string]string{"no status": "", "null": "null", "a text": `"x"`} {
+		if !p.note("u", statusAt(1, "A"), stored{"8", json.RawMessage(kept)}) || !p.isFutile(at("8", &widgetStatus{Unclean: true}), statusAt(2, "A")) {
+			t.Errorf("an answer that is no status: %s", name)
+		}
+	}
+	p.forget("u")
+	if p.isFutile(at("6", less), statusAt(1, "A")) {
+		t.Error("not forgotten")
+	}
+	p.note("u", statusAt(1, "A"), storedAs("6", less))
+	p.note("v", statusAt(1, "A"), storedAs("6", less))
+	p.forgetAll(func(uid types.UID) bool { return uid == "v" })
+	if len(p.wrote) != 1 || !p.isFutile(at("6", less), statusAt(1, "A")) {
+		t.Errorf("kept of %d objects", len(p.wrote))
+	}
+}
+
+// A status that was pruned once, followed by one that was kept, must be written again when its turn comes again.
+func TestPrunedThenKeptThenAgain(t *testing.T) {
+	p := newStatusPruning()
+	head := &schema.Head{Status: statusAt(2, "B")}
+	head.Meta.UID, head.Meta.ResourceVersion = "u", "7"
+	p.note("u", statusAt(1, "A"), storedAs("6", statusAt(1, "")))
+	if p.note("u", statusAt(2, "B"), storedAs("7", statusAt(2, "B"))) {
+		t.Error("what was kept is taken for pruned")
+	}
+	if p.isFutile(head, statusAt(3, "A")) {
+		t.Error("the status stays as it is")
+	}
+}
+
+// TestPrunedFieldsThatAreAlwaysWritten: the answer is read in the type that is written, as the converter reads the stored status.
+// Otherwise a field that is always written, and that a schema drops, would differ between the two, and each change of the object
+// by another would lead to one more futile write.
+func TestPrunedFieldsThatAreAlwaysWritten(t *testing.T) {
+	p := newStatusPruning()
+	wrote := &widgetStatus{Replicas: 3, Conditions: []widgetCondition{{Type: "Created"}}}
+	p.note("u", wrote, stored{"6", json.RawMessage(`{"conditions":[{}],"addedByADefault":true}`)})
+	head := &schema.Head{Status: &widgetStatus{Conditions: []widgetCondition{{}}}}
+	head.Meta.UID, head.Meta.ResourceVersion = "u", "9"
+	if !p.isFutile(head, wrote) {
+		t.Error("what the server does not keep would be written again")
+	}
+	if p.note("u", &widgetStatus{}, stored{"6", json.RawMessage(`{"addedByADefault":true}`)}) {
+		t.Error("a field that a schema adds is taken for one that it drops")
+	}
+}
+
+// TestMeaning: two writings of the same facts mean the same, in any type.
+func TestMeaning(t *testing.T) {
+	type nested struct {
+		Inner any             `json:"inner"`
+		Raw   json.RawMessage `json:"raw,omitempty"`
+	}
+	for name, c := range map[string]struct {
+		a, b any
+		same bool
+	}{
+		"nothing":                         {nil, nil, true},
+		"nil pointer":                     {(*widgetStatus)(nil), nil, true},
+		"null":                            {json.RawMessage("null"), nil, true},
+		"nothing and an empty object":     {nil, map[string]any{}, false},
+		"a struct and a map":              {statusAt(1, "A"), map[string]any{"startTime": "2020-01-02T03:04:05Z", "replicas": 0, "conditions": []any{map[string]any{"type": "Created", "reason": "A", "lastUpdateTime": "2021-01-02T03:04:05.678+01:00"}}}, true},
+		"a time and none":                 {map[string]any{"at": "2020-01-02T03:04:05Z"}, map[string]any{}, false},
+		"a time and null":                 {map[string]any{"at": "2020-01-02T03:04:05Z"}, map[string]any{"at": nil}, false},
+		"a time and a text":               {map[string]any{"at": "2020-01-02T03:04:05Z"}, map[string]any{"at": "2020-01-02 is a day"}, false},
+		"no time, but almost":             {map[string]any{"at": "2020-13-02T03:04:05Z"}, map[string]any{"at": "2020-14-02T03:04:05Z"}, false},
+		"a null and nothing":              {map[string]any{"a": nil, "b": 1}, map[string]any{"b": 1}, true},
+		"nulls within":                    {nested{Inner: []any{map[string]any{"a": nil}}}, nested{Inner: []any{map[string]any{}}}, true},
+		"nulls in a list are items":       {[]any{nil}, []any{}, false},
+		"a zero time of a struct":         {widgetCondition{Type: "A"}, map[string]any{"type": "A"}, true},
+		"the generation":                  {map[string]any{"observedGeneration": 1}, map[string]any{"observedGeneration": 2}, true},
+		"the generation of a condition":   {nested{Inner: map[string]any{"observedGeneration": 1}}, nested{Inner: map[string]any{}}, true},
+		"raw JSON":                        {nested{Raw: json.RawMessage(`{ "b":1, "a":2 }`)}, nested{Raw: json.RawMessage(`{"a":2,"b":1}`)}, true},
+		"a number and a text":             {map[string]any{"a": 1}, map[string]any{"a": "1"}, false},
+		"numbers beyond those of a float": {map[string]any{"a": int64(9007199254740993)}, map[string]any{"a": int64(9007199254740992)}, false},
+		"no JSON":                         {func() {}, nil, true},
+		"broken JSON":                     {json.RawMessage(`{`), nil, true},
+		"order of a list":                 {[]string{"a", "b"}, []string{"b", "a"}, false},
+	} {
+		if got := string(meaning(c.a)) == string(meaning(c.b)); got != c.same {
+			t.Errorf("%s: the same: %v, want %v: %s, %s", name, got, c.same, meaning(c.a), meaning(c.b))
+		}
+	}
+	given := map[string]any{"a": nil, "observedGeneration": 1}
+	if meaning(given); len(given) != 2 {
+		t.Errorf("the status was changed to %v", given)
+	}
+}
+
+func TestObservedGeneration(t *testing.T) {
+	for name, c := range map[string]struct {
+		status any
+		want   int64
+	}{
+		"struct": {statusAt(5, ""), 5}, "map": {map[string]any{"observedGeneration": 6}, 6}, "raw": {json.RawMessage(`{"observedGeneration":7}`), 7},
+		"none": {map[string]any{}, 0}, "nil": {nil, 0}, "empty": {json.RawMessage(nil), 0}, "no JSON": {func() {}, 0},
+		"a text": {json.RawMessage(`{"observedGeneration":"7"}`), 0},
+	} {
+		if got := observedGeneration(c.status); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package apply
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"stoic/schema"
+)
+
+// refusals remembers, by the UID of an object, which of its dependent objects were refused when they were asked for last, so that
+// the next decision can know. It is memory alone: after a restart the next creation says it again.
+type refusals struct {
+	mu  sync.Mutex
+	all map[types.UID]map[childName]refused
+	now func() time.Time
+}
+
+// childName is that of a dependent object that does not exist.
+type childName struct {
+	resource        schema.Resource
+	namespace, name string
+}
+
+type refused struct {
+	schema.Refusal
+	last time.Time // of the last answer
+}
+
+const (
+	// mostRefusals bounds what is remembered for one object: a thousand dependent objects that are refused for the same cause
+	// say no more than the first few.
+	mostRefusals = 20
+	// refusalHolds is for how long a refusal is remembered when its dependent is not asked for again. It is longer than the
+	// longest back-off, so that what is asked for again and again is known all the time.
+	refusalHolds = 2 * LastRefused
+)
+
+func newRefusals(now func() time.Time) *refusals {
+	return &refusals{all: map[types.UID]map[childName]refused{}, now: now}
+}
+
+// note what the API server has answered to a creation. What is no answer to it, such as a timeout, changes nothing.
+func (n *refusals) note(owner types.UID, o schema.Object, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	at := childName{o.Resource, o.Namespace, o.Name}
+	switch {
+	case err == nil:
+		if delete(n.all[owner], at); len(n.all[owner]) == 0 {
+			delete(n.all, owner)
+		}
+		return
+	case !isForAuthor(err):
+		return
+	}
+	now := n.now()
+	is := refused{Refusal: refusalOf(o, err), last: now}
+	is.Since = now
+	was, known := n.all[owner][at]
+	if known && was.Cause == is.Cause && was.Reason == is.Reason && was.Code == is.Code && now.Sub(was.last) < refusalHolds {
+		is.Since = was.Since
+	}
+	if !known && len(n.all[owner]) >= mostRefusals {
+		return
+	}
+	if n.all[owner] == nil {
+		n.all[owner] = map[childName]refused{}
+	}
+	n.all[owner][at] = is
+}
+
+// of an object, in the order of their names.
+func (n *refusals) of(owner types.UID) []schema.Refusal {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	now := n.now()
+	maps.DeleteFunc(n.all[owner], func(_ childName, r refused) bool { return now.Sub(r.last) >= refusalHolds })
+	if len(n.all[owner]) == 0 {
+		delete(n.all, owner)
+		return nil
+	}
+	var found []schema.Refusal
+	for _, r := range n.all[owner] {
+		found = append(found, r.Refusal)
+	}
+	slices.SortFunc(found, func(a, b schema.Refusal) int {
+		return cmp.Or(cmp.Compare(a.Resource.Plural, b.Resource.Plural), cmp.Compare(a.Resource.APIVersion(), b.Resource.APIVersion()),
+			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return found
+}
+
+func (n *refusals) forget(owner types.UID) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.all, owner)
+}
+
+func (n *refusals) forgetAll(gone func(types.UID) bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	maps.DeleteFunc(n.all, func(owner types.UID, _ map[childName]refused) bool { return gone(owner) })
+}
+
+// Refused are the dependents of an object that the API server refused when they were asked for last.
+func (a *Applier) Refused(owner types.UID) []schema.Refusal { return a.refusals.of(owner) }
+
+// refusalOf an error that is for the author.
+func refusalOf(o schema.Object, err error) schema.Refusal {
+	r := schema.Refusal{Resource: o.Resource, Namespace: o.Namespace, Name: o.Name, Cause: causeOf(err), Message: schema.Clean(err.Error(), schema.MaxRefusal)}
+	var status apierrors.APIStatus
+	var elsewhere *elsewhereError
+	if errors.As(err, &elsewhere) {
+		err = elsewhere.err
+	}
+	if errors.As(err, &status) {
+		r.Reason, r.Code = status.Status().Reason, status.Status().Code
+	}
+	return r
+}
+
+// causeOf sorts what the API server refuses. Admission plugins answer with the same code; their words distinguish them;
+// words that are not known here, of another version, lead to a more general cause and to nothing else.
+func causeOf(err error) schema.Cause {
+	switch {
+	case isForeign(err):
+		return schema.CauseNameTaken
+	case isElsewhere(err):
+		return schema.CauseNotFound
+	}
+	text := err.Error()
+	for _, known := range wordsOfCauses() {
+		if strings.Contains(text, known.words) {
+			return known.cause
+		}
+	}
+	switch apierrors.ReasonForError(err) {
+	case metav1.StatusReasonForbidden:
+		return schema.CauseForbidden
+	case metav1.StatusReasonInvalid, metav1.StatusReasonBadRequest, metav1.StatusReasonRequestEntityTooLarge:
+		return schema.CauseInvalid
+	case metav1.StatusReasonNotFound:
+		return schema.CauseNotFound
+	}
+	return schema.CauseOther
+}
+
+type wordsOfCause struct {
+	words string
+	cause schema.Cause
+}
+
+// wordsOfCauses are looked for in this order: a webhook may say anything, so it comes first.
+func wordsOfCauses() []wordsOfCause {
+	return []wordsOfCause{
+		{"admission webhook \"", schema.CauseWebhook}, {webhookFails, schema.CauseWebhook},
+		{"ValidatingAdmissionPolicy '", schema.CausePolicy},
+		{"exceeded quota: ", schema.CauseQuota}, {"failed quota: ", schema.CauseQuota}, {"insufficient quota ", schema.CauseQuota},
+		{"status unknown for quota: ", schema.CauseQuota},
+		{" usage per ", schema.CauseLimitRange}, {" max limit to request ratio per ", schema.CauseLimitRange},
+		{"violates PodSecurity ", schema.CausePodSecurity},
+		{"no PriorityClass with name ", schema.CausePriorityClass},
+		{"error looking up service account ", schema.CauseServiceAccount},
+		{" cannot create resource ", schema.CausePermission},
+	}
+}
+
+// webhookFails is what an API server says that could not ask a webhook. It is an internal error by its code, but none that is
+// over in a moment.
+const webhookFails = "failed calling webhook "

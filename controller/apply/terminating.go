@@ -1,0 +1,61 @@
+package apply
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// terminating remembers, by the UID of an object, that a creation for it was refused because its namespace terminates. Each
+// dependent object that the namespace loses queues the object, and each reconcile would ask for all missing ones again. A
+// namespace never comes back from Terminating, and a new one holds other objects, so the answer holds for as long as the object
+// exists. It is asked for again after terminatingRetry all the same: a proxy may have answered wrongly.
+type terminating struct {
+	mu    sync.Mutex
+	until map[types.UID]time.Time
+	now   func() time.Time
+}
+
+// terminatingRetry is longer than the deletion of a namespace usually takes.
+const terminatingRetry = LastRefused
+
+func newTerminating(now func() time.Time) *terminating {
+	return &terminating{until: map[types.UID]time.Time{}, now: now}
+}
+
+// note what the creations for an object have come to.
+func (n *terminating) note(uid types.UID, errs []error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.until, uid)
+	for _, err := range errs {
+		if isNamespaceTerminating(err) {
+			n.until[uid] = n.now().Add(terminatingRetry)
+		}
+	}
+}
+
+// wait is how long nothing is created for an object; 0 is no time.
+func (n *terminating) wait(uid types.UID) time.Duration {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	until, known := n.until[uid]
+	if !known {
+		return 0
+	}
+	return max(until.Sub(n.now()), 0)
+}
+
+func (n *terminating) forget(uid types.UID) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.until, uid)
+}
+
+func (n *terminating) forgetAll(gone func(types.UID) bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	maps.DeleteFunc(n.until, func(uid types.UID, _ time.Time) bool { return gone(uid) })
+}

@@ -1,0 +1,82 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"stoic/controller/consistency"
+	"stoic/schema"
+)
+
+// verifyFresh makes sure that a plan is based on the present before anything is done to other objects, or a finalizer is
+// removed, which may stand for children that a cache does not show yet: once for each object in the life of a process,
+// and again before something is created in the place of children that went. An API server may answer a new watch from a
+// past in which the object was not yet finished, suspended or scaled, or in which its pods still ran; and a watch that
+// lags shows an object that is deleted while the garbage collector takes its children. What is written to the object
+// itself then is refused by its resourceVersion; its children have no such guard.
+//
+//	the object is                        and the caches of its children
+//	new: nothing was written for it      -                                 apply the plan
+//	gone, another, newer than seen       -                                 wait for the cache of the objects
+//	as seen, or just written             were verified before              apply the plan
+//	as seen, or just written             are as new as the object          decide again, on what they show now
+//	as seen, or just written             are older: it may have finished   read everything from the API server
+//	                                     because of what they do not show
+//
+// It answers whether the plan at hand may be applied.
+func (a *Applier) verifyFresh(ctx context.Context, seen *schema.Observed, written bool, plan schema.Plan) (current bool, err error) {
+	head := seen.Head
+	uid, version := head.Meta.UID, head.Meta.ResourceVersion
+	children, required := 0, []int(nil)
+	for i, d := range a.Dependents {
+		if !a.isOptional(d.Resource) {
+			children += len(seen.Of(d.Resource))
+			required = append(required, i)
+		}
+	}
+	verified := a.Store.Verified(uid)
+	if missing := a.Store.ChildrenMissing(uid, children); verified && (!missing || len(plan.Create) == 0) {
+		return true, nil
+	}
+	if !verified && written && !head.Begun && !releases(head, plan) {
+		a.Store.SetVerified(uid)
+		return true, nil
+	}
+	if !written {
+		if err := a.isAsSeen(ctx, head, version); err != nil {
+			return false, err
+		}
+	}
+	a.Store.SawChildren(uid, children)
+	if verified {
+		return true, nil
+	}
+	for _, i := range required {
+		if !consistency.Reached(a.Dependents[i].Version(), version) {
+			a.Store.RequireLiveRead(uid, version, required)
+			return false, nil
+		}
+	}
+	a.Store.SetVerified(uid)
+	return false, nil
+}
+
+// isAsSeen asks the API server whether an object is still at the version that a plan was made for; if not, there is an
+// error.
+func (a *Applier) isAsSeen(ctx context.Context, head *schema.Head, version string) error {
+	got, err := a.API.get(ctx, head.Resource, head.Meta.Namespace, head.Meta.Name)
+	switch {
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("look at %s: %w", head.Key(), errUnrecorded)
+	case err != nil:
+		return fmt.Errorf("look at %s: %w", head.Key(), err)
+	case got.UID != head.Meta.UID:
+		return ErrBehind // the one that was seen is gone
+	case got.ResourceVersion != version:
+		a.Store.RequireObjectVersion(head.Meta.UID, got.ResourceVersion)
+		return ErrBehind
+	}
+	return nil
+}

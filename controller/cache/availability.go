@@ -1,0 +1,190 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/tools/cache"
+
+	"stoic/controller/serve"
+	"stoic/schema"
+)
+
+const (
+	// recheckAbsent is how often an absent resource is looked for, or one that lacks something, and recheckServed how
+	// often one that is as it should be.
+	recheckAbsent, recheckServed = 2 * time.Second, 30 * time.Second
+	// recheckUnknown is how often it is looked at whether what owns children is served, while no one knows.
+	recheckUnknown = 20 * time.Millisecond
+)
+
+// availability runs one watch for as long as the API server serves the resource. A CRD that is missing, late, deleted or
+// recreated is a gauge and a log line, and disturbs no other resource.
+type availability struct {
+	log         *zap.Logger
+	gauge       prometheus.Gauge
+	watchErrors prometheus.Counter
+	// served asks the API server. One that does not answer serves nothing.
+	served func(context.Context) (bool, error)
+	// watch runs the informer until ctx ends.
+	watch func(ctx context.Context, report func(error))
+	// builtin: every API server serves the resource, so it is never asked whether it does.
+	builtin bool
+	// alternative: see watch.Owned.Alternative.
+	alternative bool
+	// pause waits between two questions.
+	pause func(context.Context, time.Duration)
+	now   func() time.Time
+
+	// known: the API server has said at least once whether it serves the resource.
+	known atomic.Bool
+	// absent: it does not, by its last answer.
+	absent atomic.Bool
+	// read: an informer that has ended had read all objects, and the resource was not absent since.
+	read atomic.Bool
+	// lacking: the resource is served, but not as it should be.
+	lacking atomic.Bool
+}
+
+// newAvailability names the resource in logs and metrics by its kind.
+func newAvailability(kind string, log *zap.Logger, m *serve.Metrics) *availability {
+	return &availability{log: log.With(zap.String("kind", kind)), gauge: m.Served.WithLabelValues(kind),
+		watchErrors: m.WatchErrors.WithLabelValues(kind), pause: pause, now: time.Now}
+}
+
+// run watches whenever the resource is served, until ctx ends. absent is called each time that the API server begins to
+// say that it is not.
+func (a *availability) run(ctx context.Context, absent func()) {
+	for failed := false; ctx.Err() == nil; {
+		served, err := a.served(ctx)
+		next := recheckAbsent // also after a watch: API servers may disagree for a while on what they serve
+		switch {
+		case served:
+			a.absent.Store(false)
+			began := a.now()
+			if expired := a.once(ctx); expired && a.now().Sub(began) >= recheckAbsent {
+				next = 0 // nothing is reconciled meanwhile
+			}
+		case err != nil: // what the API server said before holds
+			a.gauge.Set(0)
+			if !failed {
+				a.log.Warn("the API server does not say whether it serves this kind; asking again", zap.Error(err))
+			}
+		case !a.absent.Swap(true):
+			a.known.Store(true)
+			a.read.Store(false)
+			a.gauge.Set(0)
+			if a.alternative {
+				a.log.Info("the API server does not serve this version")
+			} else {
+				a.log.Warn("the API server does not serve this kind; waiting for its CRD")
+			}
+			absent()
+		}
+		failed = err != nil
+		if a.alternative && err == nil && !served {
+			next = recheckServed
+		}
+		a.pause(ctx, next)
+	}
+}
+
+// once runs one watch until ctx ends, the resource is found to be gone, or the API server has no history for the watch, which
+// has then expired.
+func (a *availability) once(ctx context.Context) bool {
+	var expired atomic.Bool
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	doubts := make(chan struct{}, 1)
+	if !a.builtin {
+		go a.recheck(ctx, stop, doubts)
+	}
+	a.known.Store(true)
+	a.gauge.Set(1)
+	a.log.Info("watching")
+	a.watch(ctx, func(err error) {
+		a.watchErrors.Inc()
+		a.log.Info("the watch was interrupted", zap.Error(err))
+		switch {
+		case a.builtin:
+			return
+		case apierrors.IsNotFound(err): // the resource is gone, and if it is back already it holds other objects
+			a.gauge.Set(0)
+			stop()
+			return
+		case apierrors.IsResourceExpired(err), apierrors.IsGone(err): // or it was gone, and has come back in between
+			expired.Store(true)
+			stop()
+			return
+		}
+		select {
+		case doubts <- struct{}{}:
+		default:
+		}
+	})
+	return expired.Load()
+}
+
+// recheck stops the watch when the resource is no longer served: client-go would retry it forever, and a CRD that comes
+// back holds other objects than the cache does.
+func (a *availability) recheck(ctx context.Context, stop func(), doubts <-chan struct{}) {
+	for {
+		next := recheckServed
+		if a.lacking.Load() {
+			next = recheckAbsent
+		}
+		tick := time.NewTimer(next)
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		case <-doubts:
+			tick.Stop()
+		}
+		if served, err := a.served(ctx); err == nil && !served {
+			a.log.Warn("the API server has stopped serving this kind")
+			a.gauge.Set(0)
+			stop()
+			return
+		}
+	}
+}
+
+// reportStart reports every watch that could not start.
+func reportStart(report func(error)) cache.WatchErrorHandlerWithContext {
+	return func(_ context.Context, _ *cache.Reflector, err error) { report(err) }
+}
+
+// asks the API server whether it serves a resource, and its status subresource.
+func asks(ctx context.Context, d discovery.ServerResourcesInterfaceWithContext, r schema.Resource) (served, status bool, _ error) {
+	list, err := d.ServerResourcesForGroupVersionWithContext(ctx, r.APIVersion())
+	if apierrors.IsNotFound(err) {
+		return false, false, nil
+	}
+	if err != nil {
+		return false, false, fmt.Errorf("ask for the resources of %s: %w", r.APIVersion(), err)
+	}
+	named := func(name string) bool {
+		return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == name })
+	}
+	return named(r.Plural), named(r.Plural + "/status"), nil
+}
+
+// pause waits for d, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

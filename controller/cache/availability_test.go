@@ -1,0 +1,159 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"stoic/controller/serve"
+)
+
+func newTestAvailability(kind string) *availability {
+	return newAvailability(kind, zap.NewNop(), serve.NewMetrics(prometheus.NewRegistry(), "test"))
+}
+
+// TestWatchEndsWithTheResource: a CRD that was deleted and is back already holds other objects, so a new watch begins at once.
+// client-go would wait longer each time that this happens. A built-in resource is never gone.
+func TestWatchEndsWithTheResource(t *testing.T) {
+	gone := apierrors.NewNotFound(runtimeschema.GroupResource{Resource: "tfjobs"}, "")
+	expired := apierrors.NewResourceExpired("too old resource version")
+	for _, c := range []struct {
+		err           error
+		builtin, ends bool
+	}{
+		{gone, false, true}, {expired, false, true}, {errors.New("connection reset"), false, false},
+		{gone, true, false}, {expired, true, false},
+	} {
+		a := newTestAvailability("TFJob")
+		a.builtin = c.builtin
+		a.served = func(context.Context) (bool, error) { return true, nil }
+		ended := make(chan struct{})
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		a.watch = func(watching context.Context, report func(error)) {
+			report(c.err)
+			<-watching.Done()
+			if ctx.Err() == nil {
+				close(ended)
+			}
+		}
+		a.once(ctx)
+		select {
+		case <-ended:
+			if !c.ends {
+				t.Errorf("the watch ended with %v (built-in: %v)", c.err, c.builtin)
+			}
+		default:
+			if c.ends {
+				t.Errorf("the watch did not end with %v", c.err)
+			}
+		}
+		cancel()
+	}
+}
+
+// TestAbsenceIsReportedAfterAnError: the API server fails when it is asked for the first time, and says then that it does not
+// serve the resource. Absence is reported then, once, and again after the resource was served.
+func TestAbsenceIsReportedAfterAnError(t *testing.T) {
+	a := newTestAvailability("PodGroup")
+	down := apierrors.NewServiceUnavailable("starting")
+	answers := []struct {
+		served bool
+		err    error
+		want   int // how often absence was reported after the answer
+		known  bool
+	}{
+		{false, down, 0, false},
+		{false, nil, 1, true},
+		{false, nil, 1, true},
+		{false, down, 1, true}, // what was said before holds
+		{true, nil, 1, true},
+		{false, down, 1, true},
+		{false, nil, 2, true},
+	}
+	reported, asked := 0, 0
+	ctx, cancel := context.WithCancel(t.Context())
+	a.pause = func(context.Context, time.Duration) {
+		if want := answers[asked-1]; reported != want.want || a.known.Load() != want.known {
+			t.Errorf("after answer %d: reported %d times, want %d; known: %v, want %v", asked, reported, want.want, a.known.Load(), want.known)
+		}
+		if asked == len(answers) {
+			cancel()
+		}
+	}
+	a.watch = func(context.Context, func(error)) {}
+	a.served = func(context.Context) (bool, error) {
+		asked++
+		return answers[asked-1].served, answers[asked-1].err
+	}
+	a.run(ctx, func() { reported++ })
+	if asked != len(answers) {
+		t.Errorf("asked %d times, want %d", asked, len(answers))
+	}
+}
+
+// TestDoubtIsResolvedByAQuestion: an error that may mean anything makes the API server be asked at once, and the watch ends if the
+// resource is not served. An API server that does not answer changes nothing.
+func TestDoubtIsResolvedByAQuestion(t *testing.T) {
+	for name, c := range map[string]struct {
+		served bool
+		err    error
+		ends   bool
+	}{
+		"served": {served: true}, "not served": {ends: true}, "no answer": {err: errors.New("down")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newTestAvailability("TFJob")
+			asked := make(chan struct{})
+			a.served = func(context.Context) (bool, error) {
+				close(asked)
+				return c.served, c.err
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			ended := false
+			a.watch = func(watching context.Context, report func(error)) {
+				report(errors.New("connection reset"))
+				<-asked
+				select {
+				case <-watching.Done():
+					ended = true
+				case <-time.After(100 * time.Millisecond):
+				}
+				cancel()
+			}
+			a.once(ctx)
+			if ended != c.ends {
+				t.Errorf("ended: %v, want %v", ended, c.ends)
+			}
+		})
+	}
+}
+
+// TestAlternativesAreLookedForSeldom: one of several versions that is absent stays so in most clusters.
+func TestAlternativesAreLookedForSeldom(t *testing.T) {
+	down := apierrors.NewServiceUnavailable("starting")
+	for _, c := range []struct {
+		alternative bool
+		err         error
+		want        time.Duration
+	}{{false, nil, recheckAbsent}, {true, nil, recheckServed}, {true, down, recheckAbsent}} {
+		a := newTestAvailability("PodGroup")
+		a.alternative = c.alternative
+		a.served = func(context.Context) (bool, error) { return false, c.err }
+		ctx, cancel := context.WithCancel(t.Context())
+		a.pause = func(_ context.Context, d time.Duration) {
+			if d != c.want {
+				t.Errorf("alternative %v, error %v: asked again after %s, want %s", c.alternative, c.err, d, c.want)
+			}
+			cancel()
+		}
+		a.run(ctx, func() {})
+		cancel()
+	}
+}

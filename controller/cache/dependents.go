@@ -1,0 +1,384 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/tools/cache"
+
+	"stoic/controller/consistency"
+	"stoic/controller/lean"
+	"stoic/controller/watch"
+	"stoic/schema"
+)
+
+// Dependents are the cached children of one resource.
+type Dependents struct {
+	*availability
+	*watch.Owned
+	source Source
+	reads  reader
+	// wake is called with the owner of whatever changed.
+	wake func(Owner)
+	// wakeAll is called when anything changed, of a resource whose objects concern all; or nil.
+	wakeAll func()
+	// changed is called when the children become visible, or cease to be, after a reconcile has asked for them.
+	changed func()
+
+	// wanted says whether objects that own such children are served, if that is known. Nothing is watched for objects of which
+	// there can be none; nil: it is always wanted.
+	wanted func() (served, known bool)
+	// idle: it is not wanted.
+	idle atomic.Bool
+
+	// informer is the one that runs now, or nil while the resource is not served.
+	informer atomic.Pointer[cache.SharedIndexInformer]
+	// trouble is why the informer does not know the children, in words for the author of an object; nil if it is not known.
+	trouble atomic.Pointer[string]
+	// missed: a reconcile has not seen the children. When that changes, it is queued again.
+	missed atomic.Bool
+}
+
+const byOwner = "owner"
+
+// NewDependents watches nothing yet; see Serve.
+func NewDependents(from Source, typed *lean.Clients, o *watch.Owned, wake func(Owner), changed func()) *Dependents {
+	d := &Dependents{availability: newAvailability(o.Resource.Kind, from.Log, from.Metrics), Owned: o, source: from, wake: wake, changed: changed}
+	d.reads = &untypedReader{d}
+	if o.SlimTyped != nil {
+		d.reads, d.builtin = &typedReader{d, typed.Of(o.Resource)}, true
+	}
+	if d.builtin || o.Unwatched {
+		d.gauge = prometheus.NewGauge(prometheus.GaugeOpts{Name: "unpublished"}) // it would always be the same
+	}
+	if o.Alternative {
+		// One gauge cannot stand for several versions of a kind.
+		d.alternative, d.gauge = true, prometheus.NewGauge(prometheus.GaugeOpts{Name: "unpublished"})
+	}
+	d.served, d.watch = d.isServed, d.observe
+	return d
+}
+
+// NewReads watches nothing yet; see Serve. wakeAll is called whenever anything of the resource changed.
+func NewReads(from Source, r *watch.Read, wakeAll func()) *Dependents {
+	owned := &watch.Owned{Resource: r.Resource, Selector: r.Selector, Slim: r.Slim, Same: r.Same, Optional: true}
+	d := NewDependents(from, nil, owned, nil, wakeAll)
+	d.wakeAll = wakeAll
+	return d
+}
+
+func (d *Dependents) isServed(ctx context.Context) (bool, error) {
+	if d.builtin {
+		return true, nil
+	}
+	served, _, err := asks(ctx, d.source.Discovery, d.Resource)
+	return served, err
+}
+
+// Serve watches whenever the resource is served, until ctx ends.
+func (d *Dependents) Serve(ctx context.Context) {
+	if d.Unwatched {
+		return
+	}
+	for d.wanted != nil && !d.builtin && ctx.Err() == nil {
+		served, known := d.wanted()
+		d.idle.Store(known && !served)
+		if served {
+			break
+		}
+		if known {
+			pause(ctx, recheckAbsent/4)
+		} else {
+			pause(ctx, recheckUnknown)
+		}
+	}
+	d.run(ctx, d.visibility)
+}
+
+// ServeWhile makes Serve wait until objects that own such children are served.
+func (d *Dependents) ServeWhile(wanted func() (served, known bool)) { d.wanted = wanted }
+
+// visibility: what reconciles see of the children is not what it was.
+func (d *Dependents) visibility() {
+	if d.missed.Swap(false) {
+		d.changed()
+	}
+}
+
+// observe runs one informer until ctx ends.
+func (d *Dependents) observe(ctx context.Context, report func(error)) {
+	var informer cache.SharedIndexInformer
+	explain := func(err error) {
+		report(err)
+		why := fmt.Sprintf("%s of %s cannot be watched: %v", d.Resource.Kind, d.Resource.APIVersion(), err)
+		if d.trouble.Swap(&why) == nil && !informer.HasSynced() {
+			d.visibility()
+		}
+	}
+	informer = d.reads.informer(explain)
+	// Neither call can fail before the informer runs.
+	_ = informer.SetWatchErrorHandlerWithContext(reportStart(explain))
+	_, _ = informer.AddEventHandler(d.handlers())
+	d.trouble.Store(nil)
+	d.informer.Store(&informer)
+	go func() {
+		if cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+			d.trouble.Store(nil)
+			d.visibility()
+		}
+	}()
+	informer.RunWithContext(ctx)
+	d.read.Store(d.read.Load() || informer.HasSynced())
+	d.informer.Store(nil)
+}
+
+// handlers wake the owner of whatever changed, if what changed matters.
+func (d *Dependents) handlers() cache.ResourceEventHandler {
+	if d.wakeAll != nil {
+		return d.handlersOfReads()
+	}
+	of := func(obj any) {
+		if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+			obj = gone.Obj
+		}
+		if c, ok := obj.(*child); ok && c.owner().UID != "" {
+			d.wake(c.owner())
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    of,
+		DeleteFunc: of,
+		UpdateFunc: func(before, after any) {
+			was, ok1 := before.(*child)
+			is, ok2 := after.(*child)
+			if ok1 && ok2 && d.same(was, is) {
+				return // a heartbeat, a probe, an annotation of another program: no decision depends on it
+			}
+			if ok1 && (!ok2 || was.owned != is.owned) {
+				of(before)
+			}
+			of(after)
+		},
+	}
+}
+
+// handlersOfReads wake all for every change but what the first list holds, which visibility is for.
+func (d *Dependents) handlersOfReads() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(_ any, initial bool) {
+			if !initial {
+				d.wakeAll()
+			}
+		},
+		UpdateFunc: func(before, after any) {
+			was, ok1 := before.(*child)
+			is, ok2 := after.(*child)
+			if !ok1 || !ok2 || !d.same(was, is) {
+				d.wakeAll()
+			}
+		},
+		DeleteFunc: func(any) { d.wakeAll() },
+	}
+}
+
+func (d *Dependents) same(a, b *child) bool {
+	if a.owned != b.owned || a.Name != b.Name || a.UID != b.UID || a.deleting != b.deleting {
+		return false
+	}
+	switch {
+	case d.Slim == nil && d.SlimTyped == nil:
+		return a.ResourceVersion == b.ResourceVersion
+	case d.Same != nil:
+		return d.Same(a.object, b.object)
+	}
+	return reflect.DeepEqual(a.object, b.object)
+}
+
+// indexByOwner: an owner reference holds within a namespace, or to a cluster-scoped owner; see Of.
+func indexByOwner(obj any) ([]string, error) {
+	if c, ok := obj.(*child); ok && c.owner().UID != "" {
+		return []string{string(c.owner().UID)}, nil
+	}
+	return nil, nil // an error here would end the process
+}
+
+// Of returns the cached children of one object, or why they are not known. A child in another namespace that claims a
+// namespaced owner is none of its children; garbage collection removes it, but not at once.
+func (d *Dependents) Of(owner *schema.Head) schema.Children {
+	found := schema.Children{Resource: d.Resource}
+	if found.Unknown, found.Why, found.Absent = d.unknown(); found.Unknown {
+		d.missed.Store(true) // before the look that counts, so that a change in between is not missed
+		if found.Unknown, found.Why, found.Absent = d.unknown(); found.Unknown {
+			return found
+		}
+	}
+	informer := d.informer.Load()
+	if informer == nil {
+		return found
+	}
+	objects, err := (*informer).GetIndexer().ByIndex(byOwner, string(owner.Meta.UID))
+	if err != nil {
+		return found // the index exists: it was given to the informer when it was made
+	}
+	found.Items = make([]schema.Child, 0, len(objects))
+	for _, obj := range objects {
+		if c, ok := obj.(*child); ok && (owner.Resource.Cluster || c.annotated || c.Namespace == owner.Meta.Namespace) {
+			found.Items = append(found.Items, c.seen())
+		}
+	}
+	return found
+}
+
+// All returns every cached object, or why they are not known.
+func (d *Dependents) All() schema.Children {
+	found := schema.Children{Resource: d.Resource}
+	if found.Unknown, found.Why, found.Absent = d.unknown(); found.Unknown {
+		d.missed.Store(true) // as in Of
+		if found.Unknown, found.Why, found.Absent = d.unknown(); found.Unknown {
+			return found
+		}
+	}
+	if informer := d.informer.Load(); informer != nil {
+		for _, obj := range (*informer).GetStore().List() {
+			if c, ok := obj.(*child); ok {
+				found.Items = append(found.Items, c.seen())
+			}
+		}
+	}
+	return found
+}
+
+func (d *Dependents) unknown() (unknown bool, why string, absent bool) {
+	if d.Unwatched {
+		return false, "", false
+	}
+	informer := d.informer.Load()
+	switch trouble := d.trouble.Load(); {
+	case informer != nil && (*informer).HasSynced():
+		return false, "", false
+	case informer != nil && trouble != nil:
+		return true, *trouble, false
+	case informer == nil && d.absent.Load():
+		return true, fmt.Sprintf("the API server does not serve %s of %s", d.Resource.Kind, d.Resource.APIVersion()), true
+	}
+	return true, "", false
+}
+
+// Known says whether the children can be seen.
+func (d *Dependents) Known() bool {
+	unknown, _, _ := d.unknown()
+	return !unknown
+}
+
+// Ready says whether the children have been read, or need not be. While they are listed again they are not known; see
+// Objects.Ready.
+func (d *Dependents) Ready() bool {
+	return d.Known() || d.read.Load() || d.Optional || d.absent.Load() || d.idle.Load()
+}
+
+// Read reads the children of one object from the API server instead, and the newest version among them: the way out when
+// the cache does not catch up with our own writes. through are the children whose own children are read as well.
+func (d *Dependents) Read(ctx context.Context, owner *schema.Head, through ...schema.Child) (found schema.Children, newest string, _ error) {
+	if d.Optional {
+		if now := d.Of(owner); now.Unknown {
+			return now, "", nil
+		}
+	}
+	found.Resource = d.Resource
+	selector, possible := d.selectorOf(owner)
+	if !possible || d.Unwatched {
+		return found, "", nil
+	}
+	children, err := d.reads.list(ctx, d.namespaceOf(owner), selector)
+	if apierrors.IsNotFound(err) && d.Optional { // it has just gone; the watch will notice, and what it says then is another answer
+		d.missed.Store(true)
+		found.Unknown = true
+		return found, "", nil
+	}
+	if err != nil {
+		return found, "", fmt.Errorf("list %s: %w", d.Resource.Plural, err)
+	}
+	for _, c := range children {
+		controller := c.owner().UID
+		switch {
+		case controller == owner.Meta.UID:
+			found.Items = append(found.Items, c.seen())
+		case slices.ContainsFunc(through, func(o schema.Child) bool { return o.UID == controller && o.Namespace == c.Namespace }):
+			found.Items = append(found.Items, c.through(controller))
+		default:
+			continue
+		}
+		newest = consistency.Newer(newest, c.ResourceVersion)
+	}
+	return found, newest, nil
+}
+
+// namespaceOf is where the children of an owner are read: those of a cluster-scoped one wherever they are watched.
+func (d *Dependents) namespaceOf(owner *schema.Head) string {
+	switch {
+	case d.Resource.Cluster:
+		return ""
+	case owner.Resource.Cluster, d.OwnerAnnotation != "":
+		return d.source.Namespace
+	}
+	return owner.Meta.Namespace
+}
+
+// selectorOf selects the children of one owner; not possible: no child can have the labels, and to ask is an error.
+func (d *Dependents) selectorOf(owner *schema.Head) (selector string, possible bool) {
+	selector = d.Selector
+	if d.Labels == nil {
+		return selector, true
+	}
+	own := d.Labels(owner)
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		value := own[name]
+		if len(validation.IsValidLabelValue(value)) > 0 {
+			return "", false
+		}
+		if selector != "" {
+			selector += ","
+		}
+		selector += name + "=" + value
+	}
+	return selector, true
+}
+
+// Lost returns the labels that the selector asks for and that a child of the owner does not have; "" if it is selected. It is
+// the whole selector if the labels of the owner's children do not say what it asks for.
+func (d *Dependents) Lost(owner *schema.Head, has map[string]string) string {
+	selector, err := labels.Parse(d.Selector)
+	if err != nil || selector.Matches(labels.Set(has)) { // a selector that cannot be parsed fails when the watch starts
+		return ""
+	}
+	if d.Labels == nil {
+		return d.Selector
+	}
+	own, lost := d.Labels(owner), labels.Set{}
+	if !selector.Matches(labels.Merge(has, own)) {
+		return d.Selector
+	}
+	asked, _ := selector.Requirements()
+	for _, r := range asked {
+		if value, ok := own[r.Key()]; ok && has[r.Key()] != value {
+			lost[r.Key()] = value
+		}
+	}
+	return lost.String()
+}
+
+// Version is how far the cache has come; "" if nothing is watched.
+func (d *Dependents) Version() string {
+	if informer := d.informer.Load(); informer != nil {
+		return (*informer).GetStore().LastStoreSyncResourceVersion()
+	}
+	return ""
+}

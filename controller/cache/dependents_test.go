@@ -1,0 +1,388 @@
+package cache
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unique"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"pgregory.net/rapid"
+
+	"stoic/controller/lean"
+	"stoic/controller/watch"
+	"stoic/schema"
+	"stoic/test/faults/world"
+	"stoic/test/faults/world/server"
+)
+
+const podsPath = "/api/v1/namespaces/ns/pods/"
+
+// slimName keeps the name.
+func slimName(o *lean.Object) any { return o.Name }
+
+// newTestDependents wake nothing; changed may be nil.
+func newTestDependents(t *testing.T, s *apiServer, namespace string, o *watch.Owned, changed func()) *Dependents {
+	t.Helper()
+	source, typed := s.source(t, namespace)
+	if changed == nil {
+		changed = func() {}
+	}
+	return NewDependents(source, typed, o, func(Owner) {}, changed)
+}
+
+func names(children []schema.Child) []string {
+	found := []string{}
+	for _, c := range children {
+		found = append(found, c.Name)
+	}
+	slices.Sort(found)
+	return found
+}
+
+// A name that fits no label has no children, and the way around a watch that lags must not end in an error for it.
+func TestReadOfALongName(t *testing.T) {
+	s := newAPIServer(t)
+	s.fail = func(server.Request) int { return http.StatusBadRequest }
+	byName := func(owner *schema.Head) map[string]string { return map[string]string{"job": owner.Meta.Name} }
+	for _, o := range []*watch.Owned{{Resource: widgets(), Labels: byName}, {Resource: schema.Pods(), SlimTyped: slimName, Labels: byName}} {
+		d := newTestDependents(t, s, "", o, nil)
+		if found, _, err := d.Read(t.Context(), headOf(widgets(), "ns", strings.Repeat("n", 64))); err != nil || len(found.Items) > 0 || found.Unknown || found.Resource != o.Resource {
+			t.Errorf("%+v %v", found, err)
+		}
+		if _, _, err := d.Read(t.Context(), headOf(widgets(), "ns", "a")); err == nil {
+			t.Error("a list that fails is taken for one of nothing")
+		}
+	}
+}
+
+// TestChildrenAreInTheNamespaceOfTheirOwner: an owner reference holds within a namespace, or to a cluster-scoped owner. A pod
+// elsewhere that claims an object as its owner is none of its children: it could end, or begin, the job of another tenant.
+func TestChildrenAreInTheNamespaceOfTheirOwner(t *testing.T) {
+	namespaced, cluster := headOf(widgets(), "ns", "a"), headOf(clusterWidgets(), "", "c")
+	for name, o := range map[string]*watch.Owned{"pods": {Resource: schema.Pods(), SlimTyped: slimName}, "widgets": {Resource: widgets()}} {
+		t.Run(name, func(t *testing.T) {
+			s := newAPIServer(t)
+			here, elsewhere := podsPath, "/api/v1/namespaces/elsewhere/pods/"
+			if o.SlimTyped == nil {
+				here, elsewhere = widgetsPath, "/apis/example.org/v1/namespaces/elsewhere/widgets/"
+			}
+			for _, owner := range []*schema.Head{namespaced, cluster} {
+				s.put(here+owner.Meta.Name+"-here", ownedBy(owner, nil))
+				s.put(elsewhere+owner.Meta.Name+"-elsewhere", ownedBy(owner, nil))
+			}
+			s.put(here+"unowned", map[string]any{})
+			d := newTestDependents(t, s, "", o, nil)
+			background(t, d.Serve)
+			eventually(t, "the children", d.Known)
+			for _, c := range []struct {
+				owner *schema.Head
+				want  []string
+			}{
+				{namespaced, []string{"a-here"}},
+				{cluster, []string{"c-elsewhere", "c-here"}},
+				{headOf(widgets(), "ns", "none"), []string{}},
+			} {
+				if got := d.Of(c.owner); got.Unknown || got.Resource != o.Resource || !slices.Equal(names(got.Items), c.want) {
+					t.Errorf("cached of %s: %+v, want %v", c.owner.Meta.Name, got, c.want)
+				}
+				got, newest, err := d.Read(t.Context(), c.owner)
+				if err != nil || got.Unknown || got.Resource != o.Resource || !slices.Equal(names(got.Items), c.want) || (newest == "") != (len(c.want) == 0) {
+					t.Errorf("read of %s: %+v at %q, %v, want %v", c.owner.Meta.Name, got, newest, err, c.want)
+				}
+			}
+		})
+	}
+}
+
+// TestReadInTheNamespaceThatIsWatched: an operator of one namespace may read in no other, whatever the scope of the owner is.
+func TestReadInTheNamespaceThatIsWatched(t *testing.T) {
+	cluster := headOf(clusterWidgets(), "", "c")
+	for _, o := range []*watch.Owned{{Resource: widgets()}, {Resource: schema.Pods(), SlimTyped: slimName}} {
+		s := newAPIServer(t)
+		s.fail = func(r server.Request) int {
+			if r.URL.Path == "/api/v1/pods" || r.URL.Path == "/apis/example.org/v1/widgets" {
+				return http.StatusForbidden
+			}
+			return 0
+		}
+		d := newTestDependents(t, s, "ns", o, nil)
+		if _, _, err := d.Read(t.Context(), cluster); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestReadAsksForTheOwnersChildren: by the labels of one owner, in its namespace, where there are such labels; the newest version is
+// that of the children.
+func TestReadAsksForTheOwnersChildren(t *testing.T) {
+	s := newAPIServer(t)
+	owner := headOf(widgets(), "ns", "a")
+	s.put(podsPath+"old", ownedBy(owner, map[string]any{"by": "me", "job": "a"}))
+	s.put(podsPath+"new", ownedBy(owner, map[string]any{"by": "me", "job": "a"}))
+	s.put(podsPath+"lost", ownedBy(owner, map[string]any{"job": "a"}))
+	s.put(podsPath+"another", ownedBy(headOf(widgets(), "ns", "b"), map[string]any{"by": "me", "job": "a"}))
+	d := newTestDependents(t, s, "", &watch.Owned{Resource: schema.Pods(), SlimTyped: slimName, Selector: "by=me",
+		Labels: func(owner *schema.Head) map[string]string { return map[string]string{"job": owner.Meta.Name} }}, nil)
+	found, newest, err := d.Read(t.Context(), owner)
+	if err != nil || !slices.Equal(names(found.Items), []string{"new", "old"}) || newest != world.Get(s.At(podsPath+"new"), "metadata", "resourceVersion") {
+		t.Errorf("%+v at %s: %v", found, newest, err)
+	}
+	asked := s.asked("pods", false)
+	if len(asked) != 1 || asked[0].URL.Path+"/" != podsPath || asked[0].URL.Query().Get("labelSelector") != "by=me,job=a" {
+		t.Errorf("asked %s", asked[0].URL)
+	}
+	for _, c := range found.Items {
+		if c.Object != c.Name || c.UID == "" || c.ResourceVersion == "" {
+			t.Errorf("read as %+v", c)
+		}
+	}
+}
+
+// TestUnknownChildren: what is known of children, and the reason if nothing is, while the resource is absent, refused, served,
+// and gone. Reconciles that did not see them are woken when that changes.
+func TestUnknownChildren(t *testing.T) {
+	s := newAPIServer(t)
+	s.Unserve("widgets")
+	forbidden := true
+	s.fail = func(r server.Request) int {
+		if forbidden && strings.HasSuffix(r.URL.Path, "/widgets") {
+			return http.StatusForbidden
+		}
+		return 0
+	}
+	var mu sync.Mutex
+	changes := 0
+	count := func() int { mu.Lock(); defer mu.Unlock(); return changes }
+	owner := headOf(widgets(), "ns", "a")
+	d := newTestDependents(t, s, "", &watch.Owned{Resource: widgets(), Optional: true}, func() { mu.Lock(); changes++; mu.Unlock() })
+	if got := d.Of(owner); !got.Unknown || got.Why != "" || !d.Ready() || d.Known() || d.Version() != "" {
+		t.Errorf("before anything is asked: %+v, ready: %v", got, d.Ready())
+	}
+	background(t, d.Serve)
+	changed := func(what, why string, unknown bool) {
+		t.Helper()
+		eventually(t, what, func() bool { return count() > 0 })
+		got := d.Of(owner)
+		if got.Unknown != unknown || !strings.HasPrefix(got.Why, why) || unknown != (got.Why != "") {
+			t.Errorf("%s: %+v", what, got)
+		}
+		if now, _, err := d.Read(t.Context(), owner); err != nil || now.Unknown != unknown || now.Why != got.Why {
+			t.Errorf("read while there is %s: %+v, %v", what, now, err)
+		}
+		mu.Lock()
+		changes = 0
+		mu.Unlock()
+	}
+	changed("absence", "the API server does not serve Widget of example.org/v1", true)
+	s.locked(func() { s.serve(widgets(), false) })
+	changed("a refusal", "Widget of example.org/v1 cannot be watched: ", true)
+	s.locked(func() { forbidden = false })
+	changed("a list", "", false)
+	if n := count(); n != 0 || d.missed.Load() {
+		t.Errorf("reconciles that see the children are to be woken: %d", n)
+	}
+	s.locked(func() { s.Unserve("widgets") })
+	eventually(t, "the end of the watch", func() bool { return d.Of(owner).Unknown })
+	changed("absence again", "the API server does not serve Widget of example.org/v1", true)
+}
+
+// TestRequiredChildrenAreAwaited: children of a resource that is not optional are ready when they are known, or absent.
+func TestRequiredChildrenAreAwaited(t *testing.T) {
+	s := newAPIServer(t)
+	s.Unserve("widgets")
+	d := newTestDependents(t, s, "", &watch.Owned{Resource: widgets()}, nil)
+	if d.Ready() {
+		t.Error("ready before the API server was asked")
+	}
+	background(t, d.Serve)
+	eventually(t, "the answer", d.Ready)
+	if d.Known() {
+		t.Error("children of an absent resource are known")
+	}
+	if _, _, err := d.Read(t.Context(), headOf(widgets(), "ns", "a")); err == nil {
+		t.Error("children that an object must have are read of a resource that is not served")
+	}
+}
+
+// TestReadOfWhatHasJustGone: an optional resource that goes between the look at its cache and the list is unknown.
+func TestReadOfWhatHasJustGone(t *testing.T) {
+	s := newAPIServer(t)
+	d := newTestDependents(t, s, "", &watch.Owned{Resource: widgets(), Optional: true}, nil)
+	background(t, d.Serve)
+	eventually(t, "the list", d.Known)
+	s.locked(func() { s.fail = func(server.Request) int { return http.StatusNotFound } })
+	found, newest, err := d.Read(t.Context(), headOf(widgets(), "ns", "a"))
+	if err != nil || !found.Unknown || newest != "" || !d.missed.Load() {
+		t.Errorf("%+v at %q: %v; missed: %v", found, newest, err, d.missed.Load())
+	}
+}
+
+// TestLost: which labels a child has to get back to be selected.
+func TestLost(t *testing.T) {
+	byName := func(owner *schema.Head) map[string]string {
+		return map[string]string{"by": "me", "job": owner.Meta.Name}
+	}
+	onlyJob := func(owner *schema.Head) map[string]string { return map[string]string{"job": owner.Meta.Name} }
+	for name, c := range map[string]struct {
+		selector string
+		labels   func(*schema.Head) map[string]string
+		has      map[string]string
+		want     string
+	}{
+		"selected":                              {"by=me", byName, map[string]string{"by": "me"}, ""},
+		"everything is selected":                {"", byName, nil, ""},
+		"selected without the owner's label":    {"by=me", byName, map[string]string{"by": "me", "job": "other"}, ""},
+		"no label":                              {"by=me", byName, nil, "by=me"},
+		"another value":                         {"by=me", byName, map[string]string{"by": "you"}, "by=me"},
+		"one of many values":                    {"by in (me,you)", byName, map[string]string{"by": "them"}, "by=me"},
+		"two labels":                            {"by=me,job=a", byName, map[string]string{"job": "a"}, "by=me"},
+		"two labels, none is there":             {"by=me,job=a", byName, nil, "by=me,job=a"},
+		"no labels of an owner":                 {"by=me", nil, nil, "by=me"},
+		"the owner's labels do not say it":      {"by=me", onlyJob, nil, "by=me"},
+		"a label that must not be there":        {"!hidden", byName, map[string]string{"hidden": "yes"}, "!hidden"},
+		"a selector that cannot be parsed":      {"by=(", byName, nil, ""},
+		"a label that none of the owner's says": {"by=me,tier", byName, map[string]string{"by": "me"}, "by=me,tier"},
+	} {
+		d := &Dependents{Owned: &watch.Owned{Selector: c.selector, Labels: c.labels}}
+		if got := d.Lost(headOf(widgets(), "ns", "a"), c.has); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// A widget as TestSameDecidesWhatWakes keeps it.
+type widget struct{ Phase, Note string }
+
+// TestSameDecidesWhatWakes: what a decision depends on wakes the owner, and a report that changes nothing else does not.
+func TestSameDecidesWhatWakes(t *testing.T) {
+	slim := func(*unstructured.Unstructured) any { return nil }
+	samePhase := func(a, b any) bool { return a.(widget).Phase == b.(widget).Phase }
+	other := Owner{UID: "v", Kind: "Widget", APIVersion: "example.org/v1", Namespace: "ns", Name: "b"}
+	owner := Owner{UID: "u", Kind: "Widget", APIVersion: "example.org/v1", Namespace: "ns", Name: "a"}
+	for name, c := range map[string]struct {
+		owned  watch.Owned
+		change func(*child)
+		wakes  []string
+	}{
+		"nothing but the version":                    {watch.Owned{Slim: slim}, func(*child) {}, nil},
+		"what is kept":                               {watch.Owned{Slim: slim}, func(c *child) { c.object = widget{Note: "b"} }, []string{"a"}},
+		"what is kept, of typed objects":             {watch.Owned{SlimTyped: slimName}, func(c *child) { c.object = widget{Note: "b"} }, []string{"a"}},
+		"what is kept, and leads to the same":        {watch.Owned{Slim: slim, Same: samePhase}, func(c *child) { c.object = widget{Note: "b"} }, nil},
+		"what is kept, and leads to something else":  {watch.Owned{Slim: slim, Same: samePhase}, func(c *child) { c.object = widget{Phase: "b"} }, []string{"a"}},
+		"its end begins":                             {watch.Owned{Slim: slim, Same: samePhase}, func(c *child) { c.deleting = true }, []string{"a"}},
+		"another of its name":                        {watch.Owned{Slim: slim, Same: samePhase}, func(c *child) { c.UID = "another" }, []string{"a"}},
+		"its owner":                                  {watch.Owned{Slim: slim, Same: samePhase}, func(c *child) { c.owned = unique.Make(other) }, []string{"a", "b"}},
+		"its owner lets go of it":                    {watch.Owned{Slim: slim, Same: samePhase}, func(c *child) { c.owned = unique.Handle[Owner]{} }, []string{"a"}},
+		"the version, and metadata alone is kept":    {watch.Owned{}, func(*child) {}, []string{"a"}},
+		"no version, and metadata alone is kept":     {watch.Owned{}, func(c *child) { c.ResourceVersion = "1" }, nil},
+		"the version, and Same is not asked of that": {watch.Owned{Same: func(_, _ any) bool { return true }}, func(*child) {}, []string{"a"}},
+	} {
+		var woken []string
+		d := &Dependents{Owned: &c.owned, wake: func(o Owner) { woken = append(woken, o.Name) }}
+		before := &child{identity: identity{Name: "x", Namespace: "ns", UID: "x", ResourceVersion: "1"}, owned: unique.Make(owner), object: widget{}}
+		after := *before
+		after.ResourceVersion = "2"
+		c.change(&after)
+		d.handlers().OnUpdate(before, &after)
+		if diff := cmp.Diff(c.wakes, woken); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestWhatComesAndGoesWakes: also what went while the watch was down; what has no owner, and what is no child, wakes none.
+func TestWhatComesAndGoesWakes(t *testing.T) {
+	c := &child{identity: identity{Name: "x"}, owned: unique.Make(Owner{UID: "u", Name: "a"})}
+	for name, test := range map[string]struct {
+		event func(cache.ResourceEventHandler)
+		wakes int
+	}{
+		"it comes":                           {func(h cache.ResourceEventHandler) { h.OnAdd(c, false) }, 1},
+		"it goes":                            {func(h cache.ResourceEventHandler) { h.OnDelete(c) }, 1},
+		"it has gone":                        {func(h cache.ResourceEventHandler) { h.OnDelete(cache.DeletedFinalStateUnknown{Key: "ns/x", Obj: c}) }, 1},
+		"it has gone, and nothing was known": {func(h cache.ResourceEventHandler) { h.OnDelete(cache.DeletedFinalStateUnknown{Key: "ns/x"}) }, 0},
+		"one without an owner":               {func(h cache.ResourceEventHandler) { h.OnAdd(&child{}, false) }, 0},
+		"no child":                           {func(h cache.ResourceEventHandler) { h.OnAdd(7, false) }, 0},
+		"a child that was none":              {func(h cache.ResourceEventHandler) { h.OnUpdate(7, c) }, 1},
+		"a child that is none":               {func(h cache.ResourceEventHandler) { h.OnUpdate(c, 7) }, 1},
+	} {
+		woken := 0
+		d := &Dependents{Owned: &watch.Owned{}, wake: func(Owner) { woken++ }}
+		test.event(d.handlers())
+		if woken != test.wakes {
+			t.Errorf("%s: woken %d times, want %d", name, woken, test.wakes)
+		}
+	}
+}
+
+// TestSlimUntypedIsTotal: an object of any shape keeps its name, and what is no object at all is one without a name.
+func TestSlimUntypedIsTotal(t *testing.T) {
+	slim := func(u *unstructured.Unstructured) any { return u.Object["status"] != nil }
+	r := &untypedReader{&Dependents{Owned: &watch.Owned{Resource: widgets(), Slim: slim}}}
+	values := rapid.OneOf(rapid.Just[any](nil), rapid.String().AsAny(), rapid.Int64().AsAny(), rapid.Float64().AsAny(),
+		rapid.Just[any](map[string]any{"phase": []any{1}}), rapid.Just[any](map[string]any{"phase": "Running"}), rapid.Just[any]([]any{map[string]any{}}),
+		rapid.Just[any]([]any{map[string]any{"controller": true, "uid": 7, "name": []any{}}}), rapid.Just[any]([]any{map[string]any{"controller": "true"}, nil}))
+	rapid.Check(t, func(t *rapid.T) {
+		u := &unstructured.Unstructured{Object: map[string]any{
+			"metadata": map[string]any{"name": "a", "labels": values.Draw(t, "labels"), "ownerReferences": values.Draw(t, "owners"), "uid": values.Draw(t, "uid"),
+				"creationTimestamp": values.Draw(t, "created"), "deletionTimestamp": values.Draw(t, "deleted")},
+			"spec": values.Draw(t, "spec"), "status": values.Draw(t, "status")}}
+		obj, err := r.slim(u)
+		c, ok := obj.(*child)
+		if err != nil || !ok || c.Name != "a" || c.object == nil {
+			t.Fatalf("%+v, %v", obj, err)
+		}
+		if again, err := unpacked(r.slim)(obj); again != obj || err != nil {
+			t.Fatalf("changed on its second way: %v, %v", again, err)
+		}
+		if _, err := indexByOwner(c); err != nil {
+			t.Fatal(err)
+		}
+	})
+	for _, odd := range []any{nil, 7, (*unstructured.Unstructured)(nil), &unstructured.Unstructured{}} {
+		if obj, err := r.slim(odd); err != nil || obj == nil {
+			t.Errorf("%v: %v, %v", odd, obj, err)
+		}
+		if found, err := indexByOwner(odd); err != nil || len(found) > 0 {
+			t.Errorf("%v: %v, %v", odd, found, err)
+		}
+	}
+}
+
+// TestChild: what is kept of typed and of untyped objects is the same.
+func TestChild(t *testing.T) {
+	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	want := schema.Child{Namespace: "ns", Name: "x", UID: "u", ResourceVersion: "7", Created: created, Deleting: true, Object: "x"}
+	owner := Owner{UID: "o", APIVersion: "example.org/v1", Kind: "Widget", Namespace: "ns", Name: "a"}
+	untyped := slimUntyped(&unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{
+		"name": "x", "namespace": "ns", "uid": "u", "resourceVersion": "7", "creationTimestamp": "2026-01-02T03:04:05Z", "deletionTimestamp": "2026-01-02T03:04:06Z",
+		"ownerReferences": []any{map[string]any{"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "n"},
+			map[string]any{"apiVersion": "example.org/v1", "kind": "Widget", "name": "a", "uid": "o", "controller": true}}}}},
+		"example.org/owner", func(u *unstructured.Unstructured) any { return u.GetName() })
+	typed := &lean.Object{}
+	typed.Name, typed.Namespace, typed.UID, typed.ResourceVersion = "x", "ns", types.UID("u"), "7"
+	typed.CreationTimestamp.Time = created
+	typed.DeletionTimestamp = &typed.CreationTimestamp
+	yes := true
+	typed.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: "n", UID: "n"},
+		{APIVersion: "example.org/v1", Kind: "Widget", Name: "a", UID: "o", Controller: &yes}}
+	for name, c := range map[string]*child{"untyped": untyped, "typed": slimTyped(typed, slimName)} {
+		if diff := cmp.Diff(want, c.seen()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(owner, c.owner()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if c := slimTyped(&lean.Object{}, nil); c.owner() != (Owner{}) || c.object != nil || !c.created.IsZero() {
+		t.Errorf("%+v", c)
+	}
+}

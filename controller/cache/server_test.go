@@ -1,0 +1,148 @@
+package cache
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+
+	"stoic/controller/lean"
+	"stoic/controller/serve"
+	"stoic/schema"
+	"stoic/test/faults/world"
+	"stoic/test/faults/world/server"
+)
+
+// apiServer is the model of the API server, and what was asked of it.
+type apiServer struct {
+	*server.Server
+	requests []server.Request // lists and watches
+	// fail answers a request with an error, if it returns a code.
+	fail func(server.Request) int
+}
+
+func widgets() schema.Resource {
+	return schema.Resource{Group: "example.org", Version: "v1", Plural: "widgets", Kind: "Widget"}
+}
+
+func clusterWidgets() schema.Resource {
+	r := widgets()
+	r.Cluster = true
+	return r
+}
+
+const widgetsPath = "/apis/example.org/v1/namespaces/ns/widgets/"
+
+// newAPIServer serves widgets, pods and services, without lists that are streamed.
+func newAPIServer(t *testing.T) *apiServer {
+	t.Helper()
+	s := &apiServer{Server: server.New(t)}
+	s.NoWatchList = true
+	for _, r := range []schema.Resource{widgets(), schema.Pods(), schema.Services()} {
+		s.serve(r, true)
+	}
+	s.Before = func(q server.Request) (no *metav1.Status) {
+		s.locked(func() {
+			code := 0
+			if s.fail != nil {
+				code = s.fail(q)
+			}
+			if code > 0 {
+				no = server.Refusal(code, "answered by the test")
+			} else if q.Resource != "" && q.Name == "" {
+				s.requests = append(s.requests, q)
+			}
+		})
+		return no
+	}
+	return s
+}
+
+// serve a resource. It is called with the lock.
+func (s *apiServer) serve(r schema.Resource, status bool) {
+	s.Serve(world.Resource{Group: r.Group, Version: r.Version, Plural: r.Plural, Kind: r.Kind, Namespaced: !r.Cluster, Status: status})
+}
+
+// source of a cache that reads from this server, and the typed clients.
+func (s *apiServer) source(t *testing.T, namespace string) (Source, *lean.Clients) {
+	t.Helper()
+	config := &rest.Config{Host: s.URL, QPS: -1}
+	untyped, err1 := lean.NewUntyped(config)
+	typed, err2 := lean.NewClients(config, nil)
+	found, err3 := discovery.NewDiscoveryClientForConfig(config)
+	if err1 != nil || err2 != nil || err3 != nil {
+		t.Fatal(err1, err2, err3)
+	}
+	return Source{Client: untyped, Discovery: discovery.ToServerResourcesInterfaceWithContext(found), Namespace: namespace,
+		Metrics: serve.NewMetrics(prometheus.NewRegistry(), "test"), Log: zap.NewNop()}, typed
+}
+
+func (s *apiServer) locked(f func()) { s.Locked(f) }
+
+// put stores an object at a path under a new version.
+func (s *apiServer) put(path string, o map[string]any) { s.locked(func() { s.Store(path, o) }) }
+
+// asked returns the lists or the watches of a resource so far, without those that ask for the position of the store.
+func (s *apiServer) asked(plural string, watches bool) (found []server.Request) {
+	s.locked(func() {
+		for _, r := range s.requests {
+			query := r.URL.Query()
+			if r.Resource == plural && r.Watch == watches && !query.Has("fieldSelector") {
+				found = append(found, r)
+			}
+		}
+	})
+	return found
+}
+
+// positions returns the paths at which the position of the store was asked for.
+func (s *apiServer) positions() (found []string) {
+	s.locked(func() {
+		for _, r := range s.requests {
+			if query := r.URL.Query(); query.Get("fieldSelector") != "" {
+				found = append(found, r.URL.Path+" "+query.Get("fieldSelector")+query.Get("labelSelector"))
+			}
+		}
+	})
+	return found
+}
+
+// ownedBy is an object that an owner controls.
+func ownedBy(owner *schema.Head, has map[string]any) map[string]any {
+	return map[string]any{"metadata": map[string]any{"labels": has, "ownerReferences": []any{map[string]any{
+		"apiVersion": owner.Resource.APIVersion(), "kind": owner.Resource.Kind, "name": owner.Meta.Name, "uid": string(owner.Meta.UID), "controller": true}}}}
+}
+
+func headOf(r schema.Resource, namespace, name string) *schema.Head {
+	head := &schema.Head{Resource: r}
+	head.Meta.Namespace, head.Meta.Name, head.Meta.UID = namespace, name, types.UID("uid-of-"+name)
+	return head
+}
+
+// background runs f until the test ends, or stop is called.
+func background(t *testing.T, f func(context.Context)) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); f(ctx) }()
+	stop = func() { cancel(); <-done }
+	t.Cleanup(stop)
+	return stop
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(15 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if holds() {
+			return
+		}
+	}
+	t.Fatalf("waited in vain for %s", what)
+}

@@ -1,0 +1,202 @@
+package events
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"go.uber.org/zap"
+	"k8s.io/client-go/rest"
+
+	"stoic/controller/serve"
+	"stoic/schema"
+)
+
+// problems are the events of a rejection with many problems: five and one that counts the others.
+func problems(since time.Time) []schema.Event {
+	events := make([]schema.Event, schema.MaxTold+1)
+	for i := range events {
+		path := fmt.Sprintf("spec.tfReplicaSpecs.Worker.template.spec.containers[0].env[%d].value", i)
+		events[i] = schema.Event{Type: "Warning", Reason: "TFJobFailedValidation", FieldPath: path,
+			Message: path + `: found number 3, must be a string; quote it: "3"`, Occasion: "generation 1", Since: since}
+	}
+	return events
+}
+
+const (
+	floodOfJobs   = 10_000
+	floodOfEvents = floodOfJobs * (schema.MaxTold + 1)
+	floodPatience = 8 * time.Minute
+)
+
+// Ten thousand objects are rejected at once while the API server refuses, fails and hangs up: every event arrives, once
+// each. There is room for a tenth of them at a time; the others come back, as the passes that asked for them do.
+func TestFloodLosesNothing(t *testing.T) {
+	s := newEventServer(t, func(post int) int {
+		switch {
+		case post%13 == 0:
+			return http.StatusTooManyRequests
+		case post%17 == 0:
+			return http.StatusInternalServerError
+		case post%997 == 0:
+			return cutOff
+		}
+		return 0
+	})
+	e := newTestEmitter(t, s, time.Now)
+	// With -short, which is with the race detector, a tenth of it: the work is that of the encoders.
+	jobs, room := floodOfJobs, 6<<20
+	if testing.Short() {
+		jobs, room = jobs/10, room/3 // more than what a namespace may always have
+	}
+	e.mu.Lock()
+	e.roomy, e.full = room, 2*room
+	e.mu.Unlock()
+
+	events := problems(time.Now())
+	passes := make(chan string, jobs)
+	for i := range jobs {
+		passes <- fmt.Sprint("job-", i)
+	}
+	postponed, most := 0, 0
+	for deadline := time.Now().Add(floodPatience); len(passes) > 0; {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d objects still have events pendingEvent", len(passes))
+		}
+		name := <-passes
+		if !e.Emit(headOf(name), events) {
+			postponed++
+			passes <- name
+			time.Sleep(time.Millisecond) // as a pass that is queued again does
+		}
+		e.mu.Lock()
+		most = max(most, e.bytes)
+		if gauge := testutil.ToFloat64(e.metrics.EventBacklog); gauge != float64(len(e.waiting)) {
+			t.Errorf("the gauge says %v, and %d wait", gauge, len(e.waiting))
+		}
+		e.mu.Unlock()
+	}
+	e.Drain(context.Background(), floodPatience)
+	checkFlood(t, s, e, jobs*(schema.MaxTold+1))
+	if postponed == 0 || most > room+(8<<10) {
+		t.Errorf("%d passes came back; up to %d bytes waited, want about %d", postponed, most, room)
+	}
+	t.Logf("%d posts; %d passes came back; at most %d KB waited", s.posts, postponed, most>>10)
+}
+
+func checkFlood(t *testing.T, s *eventServer, e *Emitter, want int) {
+	t.Helper()
+	if len(s.events()) != want {
+		t.Errorf("%d events, want %d", len(s.events()), want)
+	}
+	of := map[string]int{}
+	for _, event := range s.events() {
+		of[event.InvolvedObject.Name+event.InvolvedObject.FieldPath]++
+	}
+	for what, n := range of {
+		if n != 1 {
+			t.Fatalf("%s: %d events", what, n)
+		}
+	}
+	result := func(name string) float64 { return testutil.ToFloat64(e.metrics.Events.WithLabelValues(name)) }
+	if sum := result("sent") + result("known"); sum != float64(want) || result("refused")+result("late") != 0 {
+		t.Errorf("%v sent, %v known, %v refused, %v late", result("sent"), result("known"), result("refused"), result("late"))
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if gauge := testutil.ToFloat64(e.metrics.EventBacklog); gauge != 0 || len(e.waiting)+len(e.crowd)+e.bytes != 0 {
+		t.Errorf("left: %v by the gauge, %d events, %v by namespace, %d bytes", gauge, len(e.waiting), e.crowd, e.bytes)
+	}
+}
+
+// A bound on what is counted is a bound on memory only if the count is right.
+func TestBacklogMemory(t *testing.T) {
+	e := idleEmitter(t)
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	for i := range floodOfJobs {
+		if !e.Emit(headOf(fmt.Sprint("job-", i)), problems(time.Now())) {
+			t.Fatal("no room for a usual flood")
+		}
+	}
+	took := heap() - before
+	t.Logf("%d events: %d bytes each, counted as %d", len(e.waiting), took/floodOfEvents, e.bytes/floodOfEvents)
+	if took > uint64(e.bytes)*5/4 {
+		t.Errorf("%d events take %d bytes and are counted as %d", floodOfEvents, took, e.bytes)
+	}
+	runtime.KeepAlive(e)
+}
+
+// idleEmitter sends nothing.
+func idleEmitter(t *testing.T) *Emitter {
+	t.Helper()
+	e, err := NewEmitter(&rest.Config{}, Options{Reporter: "training-operator", Identity: "me", QPS: -1, Log: zap.NewNop(), Now: time.Now,
+		Metrics: serve.NewMetrics(prometheus.NewRegistry(), "test_operator")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.ShutDown)
+	return e
+}
+
+func TestBacklogIsBounded(t *testing.T) {
+	since := time.Now()
+	derived := schema.Event{Type: "Warning", Reason: "R", Message: strings.Repeat("m", 100), Since: since}
+	fired := schema.Event{Type: "Normal", Reason: "R", Message: "Created pods: a"}
+	few := func(e *Emitter) { e.bytes = e.roomy }
+	crowded := func(e *Emitter) { e.bytes, e.crowd["ns"] = e.roomy, fewWait }
+	full := func(e *Emitter) { e.bytes = e.full }
+	for _, c := range []struct {
+		name    string
+		state   func(*Emitter)
+		event   schema.Event
+		all     bool
+		waiting int
+		result  string
+	}{
+		{"room for all", func(*Emitter) {}, derived, true, 1, ""},
+		{"others have taken the room", few, derived, true, 1, ""},
+		{"the namespace has taken the room", crowded, derived, false, 0, "postponed"},
+		{"the namespace has taken the room, and nobody would ask again", crowded, fired, true, 1, ""},
+		{"no room at all", full, derived, false, 0, "postponed"},
+		{"no room at all, and nobody would ask again", full, fired, true, 0, "refused"},
+	} {
+		e := idleEmitter(t)
+		c.state(e)
+		if all := e.Emit(headOf("a"), []schema.Event{c.event}); all != c.all || len(e.waiting) != c.waiting || len(e.recent) != c.waiting {
+			t.Errorf("%s: %v, %d wait, %d are remembered as told", c.name, all, len(e.waiting), len(e.recent))
+		}
+		if got := testutil.ToFloat64(e.metrics.EventBacklog); got != float64(c.waiting) {
+			t.Errorf("%s: the gauge says %v", c.name, got)
+		}
+		for _, result := range []string{"postponed", "refused"} {
+			if got := testutil.ToFloat64(e.metrics.Events.WithLabelValues(result)); (got == 1) != (result == c.result) {
+				t.Errorf("%s: %v %s", c.name, got, result)
+			}
+		}
+	}
+}
+
+func TestLane(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		aboutSpec bool
+		age       time.Duration
+		want      string
+	}{{false, 0, "life"}, {false, oldNews, "life"}, {true, 0, "spec"}, {true, time.Hour, "past"}, {false, 2 * oldNews, "past"}} {
+		if got := lane(schema.Event{AboutSpec: c.aboutSpec, Since: now.Add(-c.age)}, now); got != c.want {
+			t.Errorf("about the spec: %v, %s ago: %s, want %s", c.aboutSpec, c.age, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package events
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
+
+	"stoic/controller/lean"
+	"stoic/controller/queue"
+	"stoic/controller/serve"
+	"stoic/schema"
+)
+
+// Emitter sends events to the authors of objects, at a bounded rate and without losing any. client-go's recorders drop
+// events under load, count different sentences as one, or open a connection for each.
+//
+//   - The name of an event is made from its text and its object. To emit it twice is to create one object twice: the
+//     API server answers that it exists, and that is success. So plans may ask for it again and again, also after a
+//     crash.
+//   - An event that waits is kept, not dropped, up to a limit that memory sets; then the reconcile is requeued for it
+//     (backlog).
+//   - An event is sent within sendFor of what it reports, or not at all: API servers would be about to drop it by now
+//     had it been sent at once, and it might be a second one if another process did send it at once.
+//   - The emitter has a client and a rate of its own: events never delay a pod.
+//
+// docs/decisions/0005 has the sums.
+type Emitter struct {
+	client   rest.Interface
+	reporter string // what kubectl shows as From
+	identity string
+	log      *zap.Logger
+	metrics  *serve.Metrics
+	now      func() time.Time
+	count    func(*schema.Head, schema.Count)
+	queue    workqueue.TypedDelayingInterface[string] // of keys of the backlog
+	failures workqueue.TypedRateLimiter[string]
+
+	mu sync.Mutex
+	*backlog
+}
+
+const (
+	eventWorkers = 8
+	refusedTries = 10 // of an event that the API server refuses: a permission or quota may be missing, or a webhook fails
+	// sendFor is less than the hour for which API servers keep events, by as much as clocks may disagree, and more
+	// than plans ask for one: what is asked for last has still ten minutes.
+	sendFor = 55 * time.Minute
+	// RequeueForEvents is when a reconcile is requeued for the events that found no room. At the usual rate there is
+	// room for three thousand more by then.
+	RequeueForEvents = time.Minute
+	messageLimit     = 1024
+	eventNameRoom    = 200 // of the object's name in an event's name
+	identityRoom     = 128 // of the reporter's name: the API server refuses an event with a longer one
+)
+
+// Options of an emitter; all but Count are required.
+type Options struct {
+	Reporter string  // the operator's name, which kubectl shows as From
+	Identity string  // of this process: the pod's name
+	QPS      float32 // events per second; negative for no limit
+	Log      *zap.Logger
+	Metrics  *serve.Metrics
+	Now      func() time.Time
+	// Count is called, from any goroutine, when an event that is to be counted was sent for the first time; nil: nothing is
+	// counted.
+	Count func(*schema.Head, schema.Count)
+}
+
+// NewEmitter connects nothing.
+func NewEmitter(config *rest.Config, o Options) (*Emitter, error) {
+	c := rest.CopyConfig(config)
+	c.QPS, c.Burst, c.RateLimiter = o.QPS, max(1, int(2*o.QPS)), nil
+	client, err := kubernetes.NewForConfig(c)
+	if err != nil {
+		return nil, fmt.Errorf("make the client for events: %w", err)
+	}
+	return &Emitter{
+		client: client.CoreV1().RESTClient(), reporter: o.Reporter, identity: o.Identity[:min(len(o.Identity), identityRoom)],
+		log: o.Log, metrics: o.Metrics, now: o.Now, count: o.Count,
+		queue:    queue.New("events", o.Metrics.Queues, queue.KeyIsPath),
+		failures: workqueue.NewTypedItemExponentialFailureRateLimiter[string](200*time.Millisecond, time.Minute),
+		backlog:  newBacklog(o.Now()),
+	}, nil
+}
+
+// Emit queues events about an object. It never blocks and never fails; it answers false if there is no room now for an
+// event that the next reconcile will ask for again, so that there must be one.
+func (e *Emitter) Emit(head *schema.Head, events []schema.Event) (all bool) {
+	if len(events) == 0 {
+		return true
+	}
+	about := &subject{head.Resource, head.Meta.Namespace, head.Meta.Name, head.Meta.UID}
+	now := e.now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.rotate(now)
+	all = true
+	for _, event := range events {
+		key, answer := e.add(about, event, now)
+		switch answer {
+		case queued:
+			e.queue.AddAfter(key, event.Settle)
+		case postponed:
+			all = false
+			e.metrics.Events.WithLabelValues("postponed").Inc()
+		case refused:
+			e.metrics.Events.WithLabelValues("refused").Inc()
+		}
+	}
+	e.metrics.EventBacklog.Set(float64(len(e.waiting)))
+	return all
+}
+
+// head is as much of the object as is known here.
+func (s *subject) head() *schema.Head {
+	head := &schema.Head{Resource: s.resource}
+	head.Meta.Namespace, head.Meta.Name, head.Meta.UID = s.namespace, s.name, s.uid
+	return head
+}
+
+// object is what is sent to the API server. Its times are those of what it reports: the same event, emitted by the
+// next process, is the same object.
+func (e *Emitter) object(u *pendingEvent) *corev1.Event {
+	return &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{Name: u.name, Namespace: u.about.space()},
+		InvolvedObject: corev1.ObjectReference{APIVersion: u.about.resource.APIVersion(), Kind: u.about.resource.Kind,
+			Namespace: u.about.namespace, Name: u.about.name, UID: u.about.uid, FieldPath: u.FieldPath},
+		Type: u.Type, Reason: u.Reason, Message: schema.Clean(u.Message, messageLimit),
+		Source:              corev1.EventSource{Component: e.reporter},
+		ReportingController: e.reporter, ReportingInstance: e.identity, Action: "Reconcile",
+		FirstTimestamp: metav1.NewTime(u.Since), LastTimestamp: metav1.NewTime(u.Since), EventTime: metav1.NewMicroTime(u.Since),
+		Count: 1,
+	}
+}
+
+// Run sends what waits until ctx ends.
+func (e *Emitter) Run(ctx context.Context) {
+	var workers sync.WaitGroup
+	for range eventWorkers {
+		workers.Go(func() { e.work(ctx) })
+	}
+	<-ctx.Done()
+	e.queue.ShutDown()
+	workers.Wait()
+}
+
+func (e *Emitter) work(ctx context.Context) {
+	for {
+		key, stopped := e.queue.Get()
+		if stopped {
+			return
+		}
+		e.send(ctx, key)
+		e.queue.Done(key)
+	}
+}
+
+func (e *Emitter) send(ctx context.Context, key string) {
+	e.mu.Lock()
+	u := e.waiting[key]
+	e.mu.Unlock()
+	if u == nil {
+		return
+	}
+	tries := e.failures.NumRequeues(key)
+	result, err := e.post(ctx, u, tries)
+	switch result {
+	case "":
+		e.queue.AddAfter(key, e.failures.When(key))
+		return
+	case "refused", "late":
+		e.log.Info("an event could not be sent", zap.String("event", key), zap.String("reason", u.Reason), zap.Error(err))
+	}
+	e.metrics.Events.WithLabelValues(result).Inc()
+	if u.Count != nil && e.count != nil && (result != "known" || tries > 0) { // an answer that was lost may be that of our own request
+		e.count(u.about.head(), *u.Count)
+	}
+	e.failures.Forget(key)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.remove(key)
+	e.metrics.EventBacklog.Set(float64(len(e.waiting)))
+}
+
+// post sends an event and answers the result as the metric names it; "" is to be retried.
+func (e *Emitter) post(ctx context.Context, u *pendingEvent, tries int) (result string, err error) {
+	if age := e.now().Sub(u.Since); age > sendFor {
+		return "late", fmt.Errorf("it reports what happened %s ago", age.Round(time.Second))
+	}
+	// Nothing is read of the answer but whether it worked, so as little as possible is asked for.
+	err = e.client.Post().Namespace(u.about.space()).Resource("events").SetHeader("Accept", lean.Accept).Body(e.object(u)).Do(ctx).Error()
+	switch {
+	case err == nil:
+		return "sent", nil
+	case apierrors.IsAlreadyExists(err):
+		return "known", nil
+	case isFinal(err, tries):
+		return "refused", err
+	}
+	return "", err
+}
+
+// isFinal: the request will not succeed, or has been refused often enough. One that only fails is retried until it is too
+// old.
+func isFinal(err error, tries int) bool {
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || apierrors.IsNotFound(err) ||
+		(apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) && tries >= refusedTries
+}
+
+// Drain waits until all events are sent, at most for the given time or until ctx ends.
+func (e *Emitter) Drain(ctx context.Context, limit time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	_ = wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(context.Context) (bool, error) { return e.left() == 0, nil })
+	if left := e.left(); left > 0 {
+		e.log.Warn("stopping with events not sent; the next start emits those that still matter", zap.Int("events", left))
+	}
+}
+
+func (e *Emitter) left() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.waiting)
+}
+
+// ShutDown ends the queue: what is emitted from then on is not sent.
+func (e *Emitter) ShutDown() { e.queue.ShutDown() }

@@ -1,0 +1,33 @@
+package program
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+)
+
+// endpoint is one address that the operator listens on, and what it answers there.
+type endpoint struct {
+	flag, address string // the flag that gave the address, and the address or "0"
+	handler       http.Handler
+	listener      net.Listener
+}
+
+// listen opens all endpoints but those whose address is "0", or none.
+func listen(endpoints []endpoint) (open []endpoint, err error) {
+	for _, e := range endpoints {
+		if e.address == "0" {
+			continue
+		}
+		if e.listener, err = net.Listen("tcp", e.address); err != nil {
+			err = fmt.Errorf("%s: %w", e.flag, err)
+			for _, o := range open {
+				err = errors.Join(err, o.listener.Close())
+			}
+			return nil, err
+		}
+		open = append(open, e)
+	}
+	return open, nil
+}

@@ -1,0 +1,129 @@
+package program
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"go.uber.org/zap"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+)
+
+// secret is a pod with a password in it.
+func secret() *corev1.Pod {
+	pod := &corev1.Pod{}
+	pod.Spec.Containers = []corev1.Container{{Env: []corev1.EnvVar{{Name: "PASSWORD", Value: "hunter2"}}}}
+	return pod
+}
+
+func TestObjectsAreNotLogged(t *testing.T) {
+	for name, write := range map[string]func(*zap.Logger){
+		"field":         func(l *zap.Logger) { l.Info("x", zap.Any("object", secret())) },
+		"with":          func(l *zap.Logger) { l.With(zap.Any("obj", secret())).Info("x") },
+		"with twice":    func(l *zap.Logger) { l.With(zap.Int("n", 1)).With(zap.Any("event", secret())).Warn("x") },
+		"named":         func(l *zap.Logger) { l.Named("sub").Error("x", zap.Any("newObj", secret())) },
+		"lazily":        func(l *zap.Logger) { l.WithLazy(zap.Any("oldObj", secret())).Info("x") },
+		"sugared":       func(l *zap.Logger) { l.Sugar().Infow("x", "item", *secret()) },
+		"reflected":     func(l *zap.Logger) { l.Info("x", zap.Reflect("object", secret())) },
+		"stringer":      func(l *zap.Logger) { l.Info("x", zap.Stringer("object", secret())) },
+		"library":       func(*zap.Logger) { klog.ErrorS(errors.New("e"), "x", "object", secret()) },
+		"library, with": func(*zap.Logger) { klog.Background().WithValues("obj", secret()).Info("x") },
+	} {
+		for _, encoder := range []string{"json", "console"} {
+			t.Run(name+" "+encoder, func(t *testing.T) {
+				var out bytes.Buffer
+				flags := LogFlags{Level: "info", Encoder: encoder}
+				log, err := flags.Logger(&out)
+				if err != nil {
+					t.Fatal(err)
+				}
+				write(log)
+				if text := out.String(); strings.Contains(text, "hunter2") || !strings.Contains(text, "(not logged)") {
+					t.Errorf("logged: %s", text)
+				}
+			})
+		}
+	}
+}
+
+// TestWordsAreLogged: a string under such a key is a name, which helps.
+func TestWordsAreLogged(t *testing.T) {
+	var out bytes.Buffer
+	flags := LogFlags{Level: "info", Encoder: "json"}
+	log, err := flags.Logger(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.With(zap.String("job", "a/b")).Info("x", zap.String("event", "a/b.123"), zap.Error(errors.New("told")))
+	var entry map[string]any
+	if err := json.Unmarshal(out.Bytes(), &entry); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]any{"event": "a/b.123", "job": "a/b", "error": "told", "level": "info", "msg": "x"} {
+		if entry[key] != want {
+			t.Errorf("%s is %v, want %v", key, entry[key], want)
+		}
+	}
+}
+
+func TestLevels(t *testing.T) {
+	for level, want := range map[string]string{
+		"debug": "debug info warn error", "info": "info warn error", "warn": "warn error", "error": "error",
+		"INFO": "info warn error", "0": "info warn error", "1": "debug info warn error", "9": "debug info warn error",
+		"-3": "info warn error", "99999": "debug info warn error", "": "info warn error",
+	} {
+		var out bytes.Buffer
+		flags := LogFlags{Level: level, Encoder: "json"}
+		log, err := flags.Logger(&out)
+		if err != nil {
+			t.Errorf("%q: %v", level, err)
+			continue
+		}
+		log.Debug("debug")
+		log.Info("info")
+		log.Warn("warn")
+		log.Error("error")
+		var got []string
+		for line := range strings.Lines(out.String()) {
+			var entry struct{ Msg string }
+			if err := json.Unmarshal([]byte(line), &entry); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, entry.Msg)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q logs %v, want %s", level, got, want)
+		}
+	}
+}
+
+// TestLibraryLevels: a number lets the Kubernetes libraries speak up to that verbosity.
+func TestLibraryLevels(t *testing.T) {
+	for level, want := range map[string]bool{"info": false, "3": false, "4": true, "6": true} {
+		var out bytes.Buffer
+		flags := LogFlags{Level: level, Encoder: "json"}
+		if _, err := flags.Logger(&out); err != nil {
+			t.Fatal(err)
+		}
+		klog.Background().V(4).Info("deep")
+		if got := strings.Contains(out.String(), "deep"); got != want {
+			t.Errorf("level %s: said %v, want %v", level, got, want)
+		}
+	}
+}
+
+func TestDevelIsConsole(t *testing.T) {
+	var out bytes.Buffer
+	flags := LogFlags{Level: "info", Encoder: "json", Devel: true}
+	log, err := flags.Logger(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.Info("for a person")
+	if json.Valid(out.Bytes()) || !strings.Contains(out.String(), "\tinfo\tfor a person") {
+		t.Errorf("%q", out.String())
+	}
+}

@@ -1,0 +1,83 @@
+package program
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+
+	"stoic/controller"
+	"stoic/controller/serve"
+)
+
+// Process is what runs: a controller and its two HTTP endpoints.
+type Process struct {
+	// Controller is made with these options. Registry, Now and an empty Identity are filled in.
+	Controller      controller.Options
+	Registry        *prometheus.Registry
+	Version         string // of the program, for the log and for the API server's audit log
+	UserAgent       string // what the API server calls the program, in front of the version
+	Metrics, Probes string // addresses, or "0" for none
+	Profiling       bool   // serve profiles beside the metrics
+}
+
+// NewRegistry has the metrics of the Go runtime and of the process.
+func NewRegistry() *prometheus.Registry {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return registry
+}
+
+// Run serves until ctx ends, and returns nil after a graceful stop.
+func (p Process) Run(ctx context.Context) error {
+	o := p.Controller
+	if o.Identity == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			return fmt.Errorf("find the name of this host: %w", err)
+		}
+		o.Identity = cmp.Or(os.Getenv("MY_POD_NAME"), fmt.Sprintf("%s-%d", host, os.Getpid()))
+	}
+	o.Config = rest.CopyConfig(o.Config)
+	o.Config.UserAgent = p.UserAgent + "/" + p.Version
+	o.Config.WarningHandlerWithContext = rest.NoWarnings{}
+	o.Registry, o.Now = p.Registry, time.Now
+	c, err := controller.New(o)
+	if err != nil {
+		return err
+	}
+	endpoints, err := listen([]endpoint{
+		{flag: "--metrics-bind-address", address: p.Metrics, handler: serve.MetricsHandler(p.Registry, p.Profiling)},
+		{flag: "--health-probe-bind-address", address: p.Probes, handler: c.HealthHandler()}})
+	if err != nil {
+		return err
+	}
+	// The endpoints stay up until the controller has stopped, so that the last counts can still be scraped.
+	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
+	group, ctx := errgroup.WithContext(ctx)
+	for _, e := range endpoints {
+		o.Log.Info("listening", zap.String("for", e.flag), zap.String("address", e.listener.Addr().String()))
+		group.Go(func() error { return serve.HTTP(serving, e.listener, e.handler) })
+	}
+	o.Log.Info("starting", zap.String("version", p.Version), zap.Strings("kinds", kinds(o.Watches)), zap.String("namespace", o.Namespace))
+	group.Go(func() error {
+		defer stopServing()
+		return c.Run(ctx)
+	})
+	return group.Wait()
+}
+
+func kinds(watches []controller.Watch) []string {
+	names := make([]string, len(watches))
+	for i, w := range watches {
+		names[i] = w.Resource.Kind
+	}
+	return names
+}

@@ -1,0 +1,145 @@
+package program
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"stoic/controller"
+	"stoic/controller/election"
+)
+
+// Program is an operator: a name and watches.
+type Program struct {
+	// Name of the operator, such as foobar-operator: events come from it, its metrics begin with it, and its lease is
+	// called so.
+	Name    string
+	Short   string // what it does, in one sentence, for --help
+	Version string // "" is "dev"
+	Watches []controller.Watch
+}
+
+const (
+	qps, burst = 200, 400 // requests to the API server
+	eventQPS   = 50       // events, beside its other requests
+	workers    = 8        // for each watch
+)
+
+// flags have the names that operators commonly use.
+type flags struct {
+	kubeconfig, namespace string
+	metrics, probes       string
+	leaderElect           bool
+	leaseName, leaseSpace string
+	log                   LogFlags
+}
+
+func (f *flags) register(all *pflag.FlagSet, name string) {
+	all.StringVar(&f.kubeconfig, "kubeconfig", "", "file that says how to reach the API server (default: $KUBECONFIG, else the pod's service account)")
+	all.StringVar(&f.namespace, "namespace", "", "serve the objects of this namespace only (default: all)")
+	all.StringVar(&f.metrics, "metrics-bind-address", ":8080", `where /metrics is served; "0" for nowhere`)
+	all.StringVar(&f.probes, "health-probe-bind-address", ":8081", `where /healthz and /readyz are served; "0" for nowhere`)
+	all.BoolVar(&f.leaderElect, "leader-elect", false, "let one of several processes work, chosen by a lease")
+	all.StringVar(&f.leaseName, "leader-election-id", name, "name of the lease")
+	all.StringVar(&f.leaseSpace, "leader-election-namespace", "", "namespace of the lease (default: $MY_POD_NAMESPACE)")
+	f.log.Register(all)
+}
+
+func (f *flags) check() error {
+	f.leaseSpace = cmp.Or(f.leaseSpace, os.Getenv("MY_POD_NAMESPACE"))
+	switch {
+	case f.namespace != "" && len(validation.IsDNS1123Label(f.namespace)) > 0:
+		return usage(fmt.Errorf("--namespace: found %q, must be the name of one namespace, or be left out for all", f.namespace))
+	case f.metrics == "":
+		return usage(errors.New(`--metrics-bind-address: found "", must be an address such as ":8080", or "0" for nowhere`))
+	case f.probes == "":
+		return usage(errors.New(`--health-probe-bind-address: found "", must be an address such as ":8081", or "0" for nowhere`))
+	case f.leaderElect && len(validation.IsDNS1123Subdomain(f.leaseName)) > 0:
+		return usage(fmt.Errorf("--leader-election-id: found %q, must be the name of a lease", f.leaseName))
+	case f.leaderElect && len(validation.IsDNS1123Label(f.leaseSpace)) > 0:
+		return usage(fmt.Errorf("--leader-election-namespace: found %q, must be the namespace of the lease; a pod has it in MY_POD_NAMESPACE", f.leaseSpace))
+	}
+	return nil
+}
+
+// Main runs the program until it is interrupted, and returns its exit code: 0 after a graceful stop, 2 for a call that
+// cannot work as it was made, 1 for all else. args[0] is the name by which it was called.
+func (p Program) Main(args []string, out, errOut io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+
+	var f flags
+	all := pflag.NewFlagSet(p.Name, pflag.ContinueOnError)
+	all.SetOutput(io.Discard)
+	f.register(all, p.Name)
+	err := all.Parse(args[1:])
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		fmt.Fprint(out, p.help(all))
+		return 0
+	case err != nil:
+		err = usage(err)
+	case all.NArg() > 0:
+		err = usage(fmt.Errorf("found the argument %q, must have none", all.Arg(0)))
+	default:
+		err = p.run(ctx, f, errOut)
+	}
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(errOut, "error: %s\n", strings.TrimSpace(err.Error()))
+	var wrong *UsageError
+	if errors.As(err, &wrong) {
+		fmt.Fprintf(errOut, "See '%s --help'.\n", p.Name)
+		return 2
+	}
+	return 1
+}
+
+func (p Program) help(all *pflag.FlagSet) string {
+	return fmt.Sprintf(`%s
+
+Runs until it is interrupted. In a cluster it uses the service account of its pod; elsewhere give --kubeconfig or set
+KUBECONFIG.
+
+Usage:
+  %s [flags]
+
+Flags:
+%s
+Environment: KUBECONFIG, MY_POD_NAMESPACE (instead of --leader-election-namespace), MY_POD_NAME (who holds the lease),
+GOMEMLIMIT (instead of nine tenths of the container's memory limit).
+`, p.Short, p.Name, all.FlagUsages())
+}
+
+func (p Program) run(ctx context.Context, f flags, errOut io.Writer) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	log, err := f.log.Logger(errOut)
+	if err != nil {
+		return err
+	}
+	config, err := Config(f.kubeconfig)
+	if err != nil {
+		return err
+	}
+	KeepWithinMemory(log)
+	config.QPS, config.Burst = qps, burst
+	process := Process{Registry: NewRegistry(), Version: cmp.Or(p.Version, "dev"), UserAgent: p.Name, Metrics: f.metrics, Probes: f.probes,
+		Controller: controller.Options{Name: p.Name, Config: config, Watches: p.Watches, Namespace: f.namespace, Workers: workers, EventQPS: eventQPS, Log: log}}
+	if f.leaderElect {
+		process.Controller.Lease = &election.Lease{Namespace: f.leaseSpace, Name: f.leaseName}
+	}
+	return process.Run(ctx)
+}

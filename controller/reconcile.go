@@ -1,0 +1,134 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"go.uber.org/zap"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"stoic/controller/apply"
+	"stoic/controller/consistency"
+	"stoic/convert"
+	"stoic/schema"
+)
+
+// reconcile one object: observe, decide, apply.
+func (r *watcher) reconcile(ctx context.Context, key string) (requeue time.Duration, err error) {
+	result := r.objects.Get(key)
+	if result == nil {
+		return 0, nil // gone; garbage collection does the rest
+	}
+	seen, live, err := r.observe(ctx, result)
+	if err != nil {
+		return 0, err
+	}
+	requeue, err = r.applier.Apply(ctx, &seen, r.Decide(seen))
+	if live {
+		requeue = apply.Earlier(requeue, consistency.Patience) // what the caches never showed has no event for its end either
+	}
+	if r.objects.IsGone(key, result.Meta.UID) {
+		r.forget(result.Meta.UID) // deleted meanwhile: what this reconcile noted would stay forever
+	}
+	return requeue, err
+}
+
+// observe gathers what a decision may depend on. If the caches are older than our own writes it answers ErrBehind. Live
+// says that it was read from the API server.
+func (r *watcher) observe(ctx context.Context, result *convert.Result) (seen schema.Observed, live bool, err error) {
+	owner := result.Meta.UID
+	caches := r.store.Check(owner, r.objects.Version, r.versions)
+	if caches == consistency.Fresh {
+		seen = r.observed(result)
+		for i, d := range r.dependents {
+			seen.Children[i] = d.Of(result.Head)
+			if seen.Children[i].Unknown && !d.Optional {
+				return seen, false, r.unreadable(result.Head, seen.Children[i].Why)
+			}
+		}
+		for i, d := range r.dependents {
+			for _, owner := range childrenOf(&seen, d.Through) {
+				seen.Children[i].Items = append(seen.Children[i].Items, d.OfChild(&owner)...)
+			}
+		}
+		caches = r.store.CheckChildren(owner, uidsOf(&seen))
+	}
+	switch caches {
+	case consistency.Behind:
+		return seen, false, apply.ErrBehind
+	case consistency.ReadLive:
+		seen, err = r.observeLive(ctx, result)
+		return seen, true, err
+	}
+	return seen, false, nil
+}
+
+// unreadable is for an object whose children cannot be seen: nothing is decided, and an event tells the author why, if that
+// is known. While the first list is still to come it is not.
+func (r *watcher) unreadable(head *schema.Head, why string) error {
+	if why == "" {
+		return apply.ErrBehind
+	}
+	r.emitter.Emit(head, []schema.Event{{Type: corev1.EventTypeWarning, Reason: r.FailedReason,
+		Message: schema.Clean("nothing is done: "+why, 1024), Occasion: fmt.Sprintf("generation %d", head.Meta.Generation)}})
+	return fmt.Errorf("%w: %s", apply.ErrUnreadable, why)
+}
+
+// childrenOf several resources.
+func childrenOf(seen *schema.Observed, of []schema.Resource) (all []schema.Child) {
+	for _, r := range of {
+		all = append(all, seen.Of(r)...)
+	}
+	return all
+}
+
+// uidsOf the children that are seen.
+func uidsOf(seen *schema.Observed) iter.Seq[types.UID] {
+	return func(yield func(types.UID) bool) {
+		for i := range seen.Children {
+			for j := range seen.Children[i].Items {
+				if !yield(seen.Children[i].Items[j].UID) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// observeLive reads everything from the API server, for when the caches do not catch up.
+func (r *watcher) observeLive(ctx context.Context, cached *convert.Result) (seen schema.Observed, err error) {
+	r.log.Warn("the caches are behind; reading from the API server", zap.String("object", cached.Key()))
+	r.metrics.LiveReads.WithLabelValues(r.Label).Inc()
+	result, err := r.objects.Read(ctx, cached.Meta.Namespace, cached.Meta.Name)
+	if err != nil {
+		return seen, err
+	}
+	seen = r.observed(result)
+	versions := make([]string, len(r.dependents))
+	for _, indirect := range []bool{false, true} { // what is seen through a child is read when that child is known
+		for i, d := range r.dependents {
+			if len(d.Through) > 0 != indirect {
+				continue
+			}
+			if seen.Children[i], versions[i], err = d.Read(ctx, result.Head, childrenOf(&seen, d.Through)...); err != nil {
+				return seen, fmt.Errorf("read the children of %s: %w", cached.Key(), err)
+			}
+		}
+	}
+	r.store.Forget(cached.Meta.UID)
+	r.store.ReadFromServer(result.Meta.UID, result.Meta.ResourceVersion, versions)
+	return seen, nil
+}
+
+func (r *watcher) observed(result *convert.Result) schema.Observed {
+	written, pending := r.store.Written(result.Meta.UID)
+	reads := make([]schema.Children, len(r.reads))
+	for i, d := range r.reads {
+		reads[i] = d.All()
+	}
+	return schema.Observed{Reads: reads, Refused: r.applier.Refused(result.Meta.UID), Head: result.Head, Object: result.Object, Rejection: result.Rejection, Children: make([]schema.Children, len(r.dependents)),
+		Now: r.options.Now(), WrittenAt: written, PendingSince: pending, KeepsGeneration: r.applier.KeepsGeneration(result.Head)}
+}

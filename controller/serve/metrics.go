@@ -1,0 +1,133 @@
+package serve
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// Metrics are what the engine counts, whatever the operator. No label ever holds the name of an object.
+type Metrics struct {
+	Served          *prometheus.GaugeVec   // kind
+	WatchErrors     *prometheus.CounterVec // kind
+	LiveReads       *prometheus.CounterVec // kind
+	ConverterPanics *prometheus.CounterVec // kind
+	Panics          prometheus.Counter
+	Events          *prometheus.CounterVec // result
+	EventBacklog    prometheus.Gauge
+	Queues          workqueue.MetricsProvider
+
+	requests  *prometheus.CounterVec   // code, method, host
+	durations *prometheus.HistogramVec // verb, host
+}
+
+// NewMetrics registers all that the engine counts. The names of the engine's own metrics begin with the prefix.
+func NewMetrics(registry prometheus.Registerer, prefix string) *Metrics {
+	m := &Metrics{}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "_" + name, Help: help}, labels)
+		registry.MustRegister(c)
+		return c
+	}
+	m.WatchErrors = counter("watch_errors_total", "Lists and watches that failed.", "kind")
+	m.LiveReads = counter("live_reads_total", "Reconciles that read from the API server because the caches lagged.", "kind")
+	m.ConverterPanics = counter("converter_panics_total", "Objects on which the converter panicked; each is rejected. Anything but 0 is a defect.", "kind")
+	m.Events = counter("events_total", "Events, by result: sent, known (the API server had it), refused, late (not sent for most of an hour), postponed (no room; asked for again).", "result")
+	m.Panics = prometheus.NewCounter(prometheus.CounterOpts{Name: prefix + "_panics_total", Help: "Reconciles that panicked. Anything but 0 is a defect."})
+	m.EventBacklog = prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "_events_backlog", Help: "Events that wait to be sent."})
+	m.Served = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "_kind_served", Help: "1 if the API server serves the kind and it is watched."}, []string{"kind"})
+	m.requests = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rest_client_requests_total", Help: "Requests to the API server."}, []string{"code", "method", "host"})
+	m.durations = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "rest_client_request_duration_seconds", Help: "Time to the first byte of the API server's answer.",
+		Buckets: prometheus.ExponentialBuckets(0.001, 2, 15)}, []string{"verb", "host"})
+	registry.MustRegister(m.Panics, m.EventBacklog, m.Served, m.requests, m.durations)
+	m.Queues = newQueueMetrics(registry)
+	return m
+}
+
+// Instrument returns a config whose clients count their requests. It wraps the transport of this config alone,
+// where client-go's own hooks are global to the process.
+func (m *Metrics) Instrument(config *rest.Config) *rest.Config {
+	c := rest.CopyConfig(config)
+	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return counting{next, m} })
+	return c
+}
+
+type counting struct {
+	next    http.RoundTripper
+	metrics *Metrics
+}
+
+func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
+	begin := time.Now()
+	response, err := c.next.RoundTrip(r)
+	code := "<error>"
+	if err == nil {
+		code = strconv.Itoa(response.StatusCode)
+	}
+	c.metrics.requests.WithLabelValues(code, r.Method, r.URL.Host).Inc()
+	c.metrics.durations.WithLabelValues(r.Method, r.URL.Host).Observe(time.Since(begin).Seconds())
+	return response, err
+}
+
+// WrappedRoundTripper lets client-go find what it needs beneath.
+func (c counting) WrappedRoundTripper() http.RoundTripper { return c.next }
+
+// queueMetrics gives workqueues the metrics that dashboards know.
+type queueMetrics struct {
+	depth, unfinished, longest *prometheus.GaugeVec
+	adds, retries              *prometheus.CounterVec
+	waited, worked             *prometheus.HistogramVec
+}
+
+var _ workqueue.MetricsProvider = (*queueMetrics)(nil)
+
+func newQueueMetrics(registry prometheus.Registerer) *queueMetrics {
+	labels := []string{"name", "controller"}
+	gauge := func(name, help string) *prometheus.GaugeVec {
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "workqueue_" + name, Help: help}, labels)
+	}
+	counter := func(name, help string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "workqueue_" + name, Help: help}, labels)
+	}
+	histogram := func(name, help string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "workqueue_" + name, Help: help,
+			Buckets: prometheus.ExponentialBuckets(1e-6, 10, 9)}, labels)
+	}
+	q := &queueMetrics{
+		depth:      gauge("depth", "Keys that wait."),
+		unfinished: gauge("unfinished_work_seconds", "Time spent so far on keys that are being worked on."),
+		longest:    gauge("longest_running_processor_seconds", "Time spent so far on the key that has been worked on for longest."),
+		adds:       counter("adds_total", "Keys that were added."),
+		retries:    counter("retries_total", "Keys that were added again after an error."),
+		waited:     histogram("queue_duration_seconds", "How long keys waited."),
+		worked:     histogram("work_duration_seconds", "How long keys were worked on."),
+	}
+	registry.MustRegister(q.depth, q.unfinished, q.longest, q.adds, q.retries, q.waited, q.worked)
+	return q
+}
+
+func (q *queueMetrics) NewDepthMetric(n string) workqueue.GaugeMetric {
+	return q.depth.WithLabelValues(n, n)
+}
+func (q *queueMetrics) NewAddsMetric(n string) workqueue.CounterMetric {
+	return q.adds.WithLabelValues(n, n)
+}
+func (q *queueMetrics) NewLatencyMetric(n string) workqueue.HistogramMetric {
+	return q.waited.WithLabelValues(n, n)
+}
+func (q *queueMetrics) NewWorkDurationMetric(n string) workqueue.HistogramMetric {
+	return q.worked.WithLabelValues(n, n)
+}
+func (q *queueMetrics) NewUnfinishedWorkSecondsMetric(n string) workqueue.SettableGaugeMetric {
+	return q.unfinished.WithLabelValues(n, n)
+}
+func (q *queueMetrics) NewLongestRunningProcessorSecondsMetric(n string) workqueue.SettableGaugeMetric {
+	return q.longest.WithLabelValues(n, n)
+}
+func (q *queueMetrics) NewRetriesMetric(n string) workqueue.CounterMetric {
+	return q.retries.WithLabelValues(n, n)
+}

@@ -1,0 +1,111 @@
+package controller
+
+import (
+	"fmt"
+	"testing"
+
+	"stoic/controller/apply"
+)
+
+// terminate lets the API server refuse creations as it does in a namespace that is being deleted, and returns how many it has
+// been asked for since.
+func (s *apiServer) terminate() (asked func() int) {
+	posts := func() int { return s.count("POST pods") + s.count("POST services") }
+	before := posts()
+	s.locked(func() { s.Close("ns") })
+	return func() int { return posts() - before }
+}
+
+// TestNamespaceTerminates: each child that goes queues the job, and all that are missing would be asked for again. One refused
+// creation is enough for the whole deletion, whatever the size of the job.
+func TestNamespaceTerminates(t *testing.T) {
+	sizes := []int{5, 40, 1000}
+	if testing.Short() {
+		sizes = []int{5, 40} // the race detector makes minutes of a thousand
+	}
+	for _, workers := range sizes {
+		t.Run(fmt.Sprint(workers), func(t *testing.T) {
+			s := newAPIServer(t)
+			c := newTestController(t, s, nil)
+			start(t, c)
+			s.put(job("a", workers, `{}`))
+			for have := 0; have < 2*workers; { // a thousand take their time
+				eventuallyWithin(t, patient, "more children", func() bool {
+					had := have
+					have = len(s.names("pods")) + len(s.names("services"))
+					return have > had
+				})
+			}
+			caughtUp(t, s, c)
+			asked := s.terminate()
+			for i, pod := range s.names("pods") {
+				s.locked(func() { s.drop("/api/v1/namespaces/ns/pods/" + pod) })
+				if i < 20 || i%100 == 0 { // a reconcile for each of these, at least
+					caughtUp(t, s, c)
+				}
+			}
+			eventuallyWithin(t, patient, "a refused creation", func() bool { return asked() > 0 })
+			caughtUp(t, s, c)
+			c.watchers[0].enqueueAll()
+			caughtUp(t, s, c)
+			if n := asked(); n != 1 {
+				t.Errorf("%d creations were asked for in a namespace that is being deleted, want 1", n)
+			}
+			var uid any
+			s.locked(func() {
+				uid = s.At(jobsPath + "a")["metadata"].(map[string]any)["uid"]
+				s.drop(jobsPath + "a")
+			})
+			l := c.watchers[0]
+			eventually(t, "nothing to be remembered of the job", func() bool { return l.objects.Get("ns/a") == nil && l.store.Len() == 0 && l.queue.Len() == 0 })
+			s.locked(func() { s.Open("ns") })
+			next := job("a", 1, `{}`)
+			next["metadata"].(map[string]any)["uid"] = uid // no other object has it: it stands for the memory of the one that is gone
+			s.put(next)
+			eventually(t, "the pod of the next job", func() bool { return len(s.names("pods")) == 1 })
+		})
+	}
+}
+
+// TestNamespaceDoesNotTerminate: a proxy says once that a namespace is being deleted, which is not so. The job has its pods after
+// apply.LastRefused, without an event that would bring it back.
+func TestNamespaceDoesNotTerminate(t *testing.T) {
+	s := newAPIServer(t)
+	now := newClock()
+	c := newTestController(t, s, func(o *Options) { o.Now = now.now })
+	l := c.watchers[0]
+	s.put(job("a", 20, `{}`))
+	asked := s.terminate()
+	start(t, c)
+	eventually(t, "a refused creation", func() bool { return asked() == 1 })
+	caughtUp(t, s, c)
+	s.locked(func() { s.Open("ns") })
+	again, err := l.reconcile(t.Context(), "ns/a")
+	if err != nil || again <= 0 || again > apply.LastRefused {
+		t.Errorf("looks again in %s: %v", again, err)
+	}
+	if n := asked(); n != 1 {
+		t.Errorf("%d creations before the retry", n)
+	}
+	now.pass(apply.LastRefused)
+	l.enqueueAll()
+	eventually(t, "the pods", func() bool { return len(s.names("pods")) == 20 })
+}
+
+// TestNamespaceOfAnotherObject: what is remembered of one object keeps no other from its children: a new namespace of the same
+// name holds objects with other UIDs.
+func TestNamespaceOfAnotherObject(t *testing.T) {
+	s := newAPIServer(t)
+	c := newTestController(t, s, nil)
+	s.put(job("a", 20, `{}`))
+	asked := s.terminate()
+	start(t, c)
+	eventually(t, "a refused creation", func() bool { return asked() == 1 })
+	caughtUp(t, s, c)
+	s.locked(func() {
+		s.Open("ns")
+		s.drop(jobsPath + "a")
+	})
+	s.put(job("a", 20, `{}`))
+	eventually(t, "the pods", func() bool { return len(s.names("pods")) == 20 })
+}

@@ -1,0 +1,124 @@
+package watch
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stoic/controller/lean"
+	"stoic/convert"
+	"stoic/schema"
+)
+
+// Watch is one custom resource to serve: a value that an author gives to controller.New. It holds no state.
+type Watch struct {
+	Resource schema.Resource
+	// Convert says what a raw object is: an object, or a rejection. It is total. One that panics all the same rejects the
+	// object, and is counted.
+	Convert func(*unstructured.Unstructured) *convert.Result
+	// Decide is pure: the same observation gives the same plan, and nothing that it is given is changed.
+	Decide func(schema.Observed) schema.Plan
+	// Owns lists what the objects own. Watches that list the same *Owned share its cache.
+	Owns []*Owned
+	// Reads lists resources of which decisions depend on all objects, owned or not, such as PriorityClasses. A change of
+	// one queues all objects of the watch. No reconcile waits for them: what cannot be read is unknown.
+	Reads []*Read
+
+	// Unless lists other versions of the resource: while the API server serves one of them, this watch stands back, as both would
+	// see the same objects.
+	Unless []schema.Resource
+	// Label is that of the kind in metrics; "" is the kind.
+	Label string
+
+	// Name is that of the queue in metrics; "" is the plural of the resource.
+	Name string
+	// Noun is what events call an object; "" is its kind.
+	Noun string
+	// Reasons are those of the events about the deletion of an object by a plan.
+	Reasons Reasons
+	// FailedReason is the reason of the event that an object cannot be acted on, such as a status that the API server
+	// refuses; "" is the kind and FailedValidation.
+	FailedReason string
+	// StatusInObject: where the CRD has no status subresource, the status is written through the object itself. Otherwise
+	// nothing is done for objects of such a CRD, and their authors get an event.
+	StatusInObject bool
+	// Count is called when what a plan counts is written, and when an event that counts is sent; of the object, resource, name,
+	// namespace and UID are known then. It may be called from several goroutines. nil: nothing is counted.
+	Count func(*schema.Head, schema.Count)
+}
+
+// Owned is a resource that the objects of a watch own, and how much of its objects is remembered. Watches that share one
+// *Owned share its cache.
+type Owned struct {
+	Resource schema.Resource
+	// Selector is a label selector that the API server evaluates; "" selects all. What a plan creates must match it.
+	Selector string
+	// Labels are those of one owner's children. With them children are read from the API server where the cache lags; nil:
+	// all that the selector selects is read.
+	Labels func(owner *schema.Head) map[string]string
+	// OwnerAnnotation is set for children that stand in other namespaces than their owner, where owner references do not
+	// reach: they have no controller owner, but this annotation, with the value of schema.OwnerText. Nothing collects them
+	// when their owner goes: a finalizer must. "": children have owner references. Only untyped reads see it.
+	OwnerAnnotation string
+	// Slim is what the cache keeps of an object; nil: metadata alone. It may be called with anything that a CRD lets
+	// through, and may not keep what it is given.
+	Slim func(*unstructured.Unstructured) any
+	// SlimTyped takes the place of Slim for pods and services, which are then read without decoding what lean.Object does
+	// not hold.
+	SlimTyped func(*lean.Object) any
+	// Names are the labels and annotations that SlimTyped reads; others are not there.
+	Names []string
+	// Same says whether two of what Slim returns lead to the same decisions: a change in between wakes no reconcile; nil:
+	// reflect.DeepEqual. It is not asked for children of which metadata alone is kept: of them every change counts.
+	Same func(a, b any) bool
+	// Through lists resources that the watch owns, too. What an object of theirs controls is seen among the children: the
+	// pods of an owned batch/v1 Job. Its changes wake the owner of that object. Labels must hold for such children as well.
+	Through []schema.Resource
+	// Unwatched: objects of the resource are neither listed nor watched, so the operator needs the permissions to create and
+	// to get them, and no other. No child of it is ever seen; to create one that is there already is no error.
+	Unwatched bool
+	// Generators make the fields that schema.Object.Generate names.
+	Generators map[string]Generator
+	// Optional: its CRD may be absent. That is a matter of the objects that need it: see schema.Children.Unknown. A child of
+	// an optional resource that the API server refuses keeps no other child from being created.
+	Optional bool
+	// Alternative, of an optional resource: it is one of several versions or resources of which a cluster serves one. That it is
+	// absent is no trouble, and it is looked for less often.
+	Alternative bool
+	// Relabel: a child of ours that has lost its labels gets them back. Otherwise its author gets an event.
+	Relabel bool
+	// Reasons of the events about writes.
+	Reasons Reasons
+}
+
+// Generator returns fields that are put into the body of an object just before it is created, at its top level. Plans are
+// pure, and are logged and compared: neither randomness nor secrets may stand in them.
+type Generator func() (map[string]any, error)
+
+// Read is a resource that decisions depend on, and how much of it is remembered. Watches that share one *Read share its
+// cache.
+type Read struct {
+	Resource schema.Resource
+	Selector string // label selector; "" is all
+	// Slim and Same: see Owned.
+	Slim func(*unstructured.Unstructured) any
+	Same func(a, b any) bool
+}
+
+// Reasons are the reasons of the events about writes of one resource; an empty one is not emitted.
+type Reasons struct{ Created, CreateFailed, UpdateFailed, Deleted, DeleteFailed string }
+
+// WithDefaults fills in what is left out.
+func (w Watch) WithDefaults() Watch {
+	if w.Name == "" {
+		w.Name = w.Resource.Plural
+	}
+	if w.Label == "" {
+		w.Label = w.Resource.Kind
+	}
+	if w.Noun == "" {
+		w.Noun = w.Resource.Kind
+	}
+	if w.FailedReason == "" {
+		w.FailedReason = w.Resource.Kind + "FailedValidation"
+	}
+	return w
+}

@@ -1,0 +1,190 @@
+package controller
+
+import (
+	"context"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+
+	"stoic/controller/apply"
+	"stoic/controller/cache"
+	"stoic/controller/consistency"
+	"stoic/controller/queue"
+	"stoic/convert"
+)
+
+// watcher serves one Watch: it queues the keys of objects that changed, or whose children did, and reconciles them.
+// Watches know nothing of each other: one whose CRD is missing, late, deleted or recreated is a gauge and a log line.
+type watcher struct {
+	*Controller
+	Watch
+	log        *zap.Logger
+	queue      workqueue.TypedDelayingInterface[string]
+	failures   workqueue.TypedRateLimiter[string]
+	objects    *cache.Objects
+	dependents []*cache.Dependents // in the order of Watch.Owns
+	versions   []func() string     // how far their caches have come
+	reads      []*cache.Dependents // in the order of Watch.Reads
+	store      *consistency.Store
+	applier    *apply.Applier
+	// running holds when each reconcile that runs now began, by key.
+	running sync.Map
+}
+
+// reconcileTimeout ends a reconcile that hangs.
+const reconcileTimeout = 2 * time.Minute
+
+func newWatcher(c *Controller, w Watch) *watcher {
+	o := c.options
+	r := &watcher{Controller: c, Watch: w, log: o.Log.With(zap.String("kind", w.Resource.Kind)), store: consistency.NewStore(o.Now),
+		// There is no global bucket: the errors of one object never delay another.
+		failures: workqueue.NewTypedItemExponentialFailureRateLimiter[string](apply.FirstBackOff, apply.LastRefused)}
+	r.queue = queue.New(w.Name, c.metrics.Queues, r.place)
+	source := c.source
+	source.Label, source.Unless = w.Label, w.Unless
+	r.objects = cache.NewObjects(source, w.Resource, w.Convert, cache.Handlers{Added: r.enqueue, Updated: r.updated, Deleted: r.deleted,
+		Replaced: r.replaced, StatusServed: r.enqueueAll})
+	for _, owned := range w.Owns {
+		d := c.dependentsOf(owned)
+		r.dependents, r.versions = append(r.dependents, d), append(r.versions, d.Version)
+	}
+	for _, read := range w.Reads {
+		r.reads = append(r.reads, c.readsOf(read))
+	}
+	r.applier = apply.New(apply.Options{Resource: w.Resource, Noun: w.Noun, Reasons: w.Reasons, FailedReason: w.FailedReason,
+		StatusInObject: w.StatusInObject, Count: w.Count, API: c.api, Objects: r.objects, Dependents: r.dependents, Store: r.store,
+		Events: c.emitter, Limiter: c.limiter, Failures: r.failures.NumRequeues, Now: o.Now, Log: r.log})
+	return r
+}
+
+// hangs says whether a reconcile has been running for far longer than it may.
+func (r *watcher) hangs() bool {
+	hangs := false
+	r.running.Range(func(_, began any) bool {
+		at, ok := began.(time.Time)
+		hangs = ok && time.Since(at) > 2*reconcileTimeout
+		return !hangs
+	})
+	return hangs
+}
+
+// The handlers only queue keys: they run on the informer's goroutine and may neither block nor panic.
+
+func (r *watcher) updated(before, after *convert.Result) {
+	if before.Meta.UID != after.Meta.UID {
+		r.forget(before.Meta.UID) // deleted and recreated between two lists: there is no event for the end of the first
+	}
+	if before.Meta.ResourceVersion == after.Meta.ResourceVersion || r.store.IsOwnEcho(after.Meta.UID, after.Meta.ResourceVersion) {
+		return // a relist, or the event of our own write
+	}
+	r.enqueue(after)
+}
+
+func (r *watcher) deleted(last *convert.Result) {
+	r.forget(last.Meta.UID)
+	r.enqueue(last) // an object of the same name may be there already
+}
+
+// replaced forgets the objects that are not there any more: they went while no informer ran. What is known of the others
+// still holds, and the caches of their children may still be behind it.
+func (r *watcher) replaced(present map[types.UID]bool) {
+	gone := func(uid types.UID) bool { return !present[uid] }
+	r.store.ForgetAll(gone)
+	r.applier.ForgetAll(gone)
+}
+
+func (r *watcher) enqueue(changed *convert.Result) {
+	if r.mayWrite() {
+		r.queue.Add(changed.Key())
+	}
+}
+
+// enqueueAll queues all that was not queued while this process might not write. What the cache does not hold yet has its
+// event still to come.
+func (r *watcher) enqueueAll() { r.objects.Each(r.enqueue) }
+
+// place of a key in the queue: objects that have begun go before those that have not. Of a thousand jobs that are created at
+// once the first would have ended before their status said that they run, if each came to the end of the queue again.
+func (r *watcher) place(key string) string {
+	result := r.objects.Get(key)
+	if result == nil {
+		return key
+	}
+	if written, _ := r.store.Written(result.Meta.UID); written.IsZero() && !result.Begun {
+		return key
+	}
+	return result.Meta.Namespace + "/" + queue.Priority + "/" + result.Meta.Name
+}
+
+// forget drops all that is kept in memory for an object.
+func (r *watcher) forget(uid types.UID) {
+	r.store.Forget(uid)
+	r.applier.Forget(uid)
+}
+
+// work reconciles, one key at a time, until leading ends. A reconcile that has begun is finished; the keys that still wait
+// then, which a queue hands out also after it was shut down, are left to the next process.
+func (r *watcher) work(leading, writing context.Context) {
+	for {
+		key, stopped := r.queue.Get()
+		if stopped {
+			return
+		}
+		if leading.Err() == nil {
+			requeue, err := r.guarded(writing, key)
+			r.requeue(key, requeue, err)
+		}
+		r.queue.Done(key)
+	}
+}
+
+// guarded runs one reconcile; a panic in it is a defect of ours that disturbs no other key.
+func (r *watcher) guarded(ctx context.Context, key string) (requeue time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, reconcileTimeout)
+	defer cancel()
+	r.running.Store(key, time.Now())
+	defer r.running.Delete(key)
+	defer func() {
+		if p := recover(); p != nil {
+			r.metrics.Panics.Inc()
+			r.log.Error("a reconcile panicked", zap.String("object", key), zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
+			err = apply.ErrPanicked
+		}
+	}()
+	return r.reconcile(ctx, key)
+}
+
+// requeue is the one place where errors are acted on: retry, come back later, or be done. Whatever failed, the time at
+// which the plan wants to look again holds: a deadline does not wait for a back-off.
+func (r *watcher) requeue(key string, after time.Duration, err error) {
+	switch apply.ClassOf(err) {
+	case apply.Done:
+		r.failures.Forget(key)
+	case apply.Behind:
+		after = apply.RequeueFallback // no success: the failures so far still count
+	case apply.Retry:
+		backOff := min(r.failures.When(key), apply.LongestBackOff(err))
+		r.log.Info("retrying", zap.String("object", key), zap.Int("failures", r.failures.NumRequeues(key)), zap.Duration("in", backOff), zap.Error(err))
+		after = sooner(after, backOff)
+	case apply.Refused:
+		backOff := max(r.failures.When(key), apply.FirstRefused)
+		r.log.Warn("refused by the API server; looking again later", zap.String("object", key), zap.Duration("in", backOff), zap.Error(err))
+		after = sooner(after, backOff)
+	}
+	if after > 0 {
+		r.queue.AddAfter(key, after)
+	}
+}
+
+// sooner is the earlier of the plan's wish and the back-off. A wish for the next moment is no time but the rest of a plan
+// that was too long for one reconcile: after an error it waits like everything else.
+func sooner(wish, backOff time.Duration) time.Duration {
+	if wish > 10*time.Millisecond {
+		return min(wish, backOff)
+	}
+	return backOff
+}

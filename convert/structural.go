@@ -1,0 +1,165 @@
+package convert
+
+import (
+	"errors"
+	"fmt"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stoic/schema"
+)
+
+// Schema is what the objects of one version of a custom resource must look like. It is made from the structural schema
+// of a CustomResourceDefinition by Structural, does not change, and may be used by several goroutines.
+type Schema struct {
+	Resource schema.Resource
+	// Rules is how many rules in CEL (x-kubernetes-validations) the schema has. They are not evaluated.
+	Rules int
+
+	namespaced bool
+	status     bool   // status is a subresource: the API server ignores it where an object is created
+	replicas   string // path of the replicas of the scale subresource, such as .spec.replicas; empty if there is none
+	root       *schemaNode
+	metadata   *schemaNode
+}
+
+// Checked is what a custom resource turned out to be: it is well-formed if there are no problems. Warnings name what
+// the API server would drop in silence, or refuse if it is asked to be strict.
+type Checked struct {
+	Resource           schema.Resource
+	Namespace, Name    string
+	Problems, Warnings []schema.Problem
+}
+
+// Structural reads the schemas of all served versions of a custom resource. It is total: a schema that is malformed,
+// too large, or refers to itself is an error that says where.
+func Structural(crd *apiextensionsv1.CustomResourceDefinition) (all []*Schema, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			all, err = nil, fmt.Errorf("read the schema: %s", schema.Clean(fmt.Sprint(cause), 200))
+		}
+	}()
+	switch {
+	case crd == nil:
+		return nil, errors.New("there is no CustomResourceDefinition")
+	case crd.Spec.Group == "":
+		return nil, errors.New("spec.group: must be set")
+	case crd.Spec.Names.Kind == "":
+		return nil, errors.New("spec.names.kind: must be set")
+	case crd.Spec.PreserveUnknownFields:
+		return nil, errors.New("spec.preserveUnknownFields: must be false; x-kubernetes-preserve-unknown-fields in the schema says the same")
+	}
+	for i := range crd.Spec.Versions {
+		version := &crd.Spec.Versions[i]
+		if !version.Served {
+			continue
+		}
+		built, err := structuralVersion(crd, version)
+		if err != nil {
+			return nil, fmt.Errorf("spec.versions[%d].%w", i, err)
+		}
+		all = append(all, built)
+	}
+	if len(all) == 0 {
+		return nil, errors.New("spec.versions: must have one that is served")
+	}
+	return all, nil
+}
+
+func structuralVersion(crd *apiextensionsv1.CustomResourceDefinition, version *apiextensionsv1.CustomResourceDefinitionVersion) (*Schema, error) {
+	if version.Name == "" {
+		return nil, errors.New("name: must be set")
+	}
+	if version.Schema == nil || version.Schema.OpenAPIV3Schema == nil {
+		return nil, errors.New("schema.openAPIV3Schema: must be set")
+	}
+	s := &Schema{
+		Resource:   schema.Resource{Group: crd.Spec.Group, Version: version.Name, Plural: crd.Spec.Names.Plural, Kind: crd.Spec.Names.Kind},
+		namespaced: crd.Spec.Scope != apiextensionsv1.ClusterScoped,
+	}
+	if sub := version.Subresources; sub != nil {
+		s.status = sub.Status != nil
+		if sub.Scale != nil {
+			s.replicas = sub.Scale.SpecReplicasPath
+		}
+	}
+	var err error
+	if s.root, s.Rules, err = structuralNode(version.Schema.OpenAPIV3Schema); err != nil {
+		return nil, fmt.Errorf("schema.openAPIV3Schema%w", err)
+	}
+	s.metadata = metadataNode(true)
+	return s, nil
+}
+
+// Check says what is wrong with u. Like Object it is total: it returns for every input, never panics, gives the same
+// answer each time, does not change u and keeps nothing of it.
+//
+//	metadata  names, labels, owners                                         structural_meta.go
+//	prepare   unknown fields left out, nulls and defaults as a server does  structural_prepare.go
+//	inspect   does every value fit its schema                               structural_inspect.go, structural_value.go,
+//	                                                                        structural_list.go, structural_junctor.go
+func (s *Schema) Check(u *unstructured.Unstructured) (checked *Checked) {
+	var raw map[string]any
+	if u != nil {
+		raw = u.Object
+	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			checked = s.checked(raw)
+			checked.Problems = []schema.Problem{{Code: schema.InvalidValue, Path: "spec",
+				Found: "an object on which the check fails with " + schema.Quote(fmt.Sprint(cause)),
+				Hint:  "this is a bug in stoic, not in the object; please report it"}}
+		}
+	}()
+	checked = s.checked(raw)
+	in := newInspection()
+	in.whole(s, raw)
+	checked.Problems, checked.Warnings = in.problems.list(), in.warnings.list()
+	if in.overspent() { // reported alone: what was seen before the limit depends on the order of keys
+		checked.Warnings = nil
+		checked.Problems = []schema.Problem{{Code: schema.TooLarge, Path: "spec", Found: "too many values to check", Want: "have fewer"}}
+	}
+	return checked
+}
+
+func (s *Schema) checked(raw map[string]any) *Checked {
+	checked := &Checked{Resource: s.Resource}
+	meta, _ := raw["metadata"].(map[string]any)
+	checked.Namespace, _ = meta["namespace"].(string)
+	checked.Name, _ = meta["name"].(string)
+	return checked
+}
+
+// whole inspects an object from its root.
+func (in *inspection) whole(s *Schema, raw map[string]any) {
+	in.constant(raw, "apiVersion", s.Resource.APIVersion())
+	in.constant(raw, "kind", s.Resource.Kind)
+	prepared := in.members(s.root, raw, placement{root: true})
+	in.Enter("metadata")
+	metadata := orEmpty(in.prepare(s.metadata, raw["metadata"], placement{}))
+	in.inspect(s.metadata, metadata)
+	in.rootMetadata(s, metadata)
+	in.Leave()
+	prepared["apiVersion"], prepared["kind"], prepared["metadata"] = s.Resource.APIVersion(), s.Resource.Kind, generated(metadata)
+	if s.status {
+		delete(prepared, "status")
+	}
+	in.inspect(s.root, prepared)
+	in.scale(s, prepared)
+}
+
+// constant checks a field that says what the object is. A file may lack it.
+func (in *inspection) constant(raw map[string]any, key, want string) {
+	in.Enter(key)
+	defer in.Leave()
+	switch v := raw[key].(type) {
+	case nil:
+	case string:
+		if v != want {
+			in.Problem(schema.InvalidValue, schema.Quote(v), `be "`+want+`"`, "")
+		}
+	default:
+		in.mismatch(text, v)
+	}
+}

@@ -1,0 +1,129 @@
+package convert
+
+import (
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// TestStructuralRefusesSchemas: a schema that no API server stores is an error that says where, and never a panic.
+func TestStructuralRefusesSchemas(t *testing.T) {
+	for schema, says := range map[string]string{
+		`{}`:                                  ".type: Required value",
+		`{type: object, properties: {a: {}}}`: ".properties[a].type: Required value",
+		`{type: object, properties: {a: {type: int}}}`:                                                              `.properties[a].type: found "int", must be one of object,`,
+		`{type: object, properties: {a: {type: array}}}`:                                                            ".properties[a].items: Required value",
+		`{type: object, properties: {a: {type: string, pattern: "(?=x)"}}}`:                                         ".properties[a].pattern: must be a regular expression of RE2: ",
+		`{type: object, properties: {a: {type: string, anyOf: [{pattern: "a("}]}}}`:                                 ".properties[a].anyOf[0].pattern: must be",
+		`{type: object, properties: {a: {$ref: "#/definitions/x"}}}`:                                                ".properties[a].$ref: a CustomResourceDefinition cannot have it",
+		`{type: object, definitions: {a: {type: string}}}`:                                                          ".definitions: a CustomResourceDefinition cannot",
+		`{type: object, patternProperties: {a: {type: string}}}`:                                                    ".patternProperties: a",
+		`{type: object, dependencies: {a: [b]}}`:                                                                    ".dependencies: a",
+		`{type: object, additionalItems: true}`:                                                                     ".additionalItems: a",
+		`{type: object, id: x}`:                                                                                     ".id: a",
+		`{type: object, $schema: x}`:                                                                                ".$schema: a",
+		`{type: object, properties: {a: {type: array, items: [{type: string}]}}}`:                                   ".properties[a].items: found a list, must be one schema",
+		`{type: object, properties: {a: {x-kubernetes-preserve-unknown-fields: false}}}`:                            "x-kubernetes-preserve-unknown-fields: must be true or left out",
+		`{type: object, properties: {a: {type: object, additionalProperties: false}}}`:                              ".properties[a].additionalProperties: must not be false",
+		`{type: object, additionalProperties: true}`:                                                                ".additionalProperties: Forbidden",
+		`{type: object, anyOf: [{properties: {a: {minimum: 1}}}]}`:                                                  ".properties[a]: Required value",
+		`{type: object, properties: {a: {type: string, not: {type: string}}}}`:                                      ".properties[a].not.type: Forbidden",
+		`{type: object, properties: {a: {type: string, x-kubernetes-embedded-resource: true}}}`:                     "x-kubernetes-",
+		`{type: object, properties: {metadata: {type: object, properties: {labels: {type: object}}}}}`:              ".properties[metadata]: Forbidden",
+		`{type: object, properties: {a: {x-kubernetes-int-or-string: true, x-kubernetes-embedded-resource: true}}}`: "x-kubernetes-embedded-resource",
+	} {
+		root := &props{}
+		if err := yaml.Unmarshal([]byte(schema), root); err != nil {
+			t.Fatalf("%s: %v", schema, err)
+		}
+		_, err := Structural(resourceOf(root))
+		if err == nil || !strings.HasPrefix(err.Error(), "spec.versions[0].schema.openAPIV3Schema") || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: says %v, want %q", schema, err, says)
+		}
+	}
+}
+
+// TestStructuralBounds: a schema that has no end, or is larger than any that an API server stores.
+func TestStructuralBounds(t *testing.T) {
+	endless := &props{Type: "object", Properties: map[string]props{}}
+	endless.Properties["a"], endless.Properties["b"] = *endless, *endless
+	negated := &props{Type: "object"}
+	negated.Not = negated
+	items := &props{Type: "array"}
+	items.Items = &apiextensionsv1.JSONSchemaPropsOrArray{Schema: items}
+	wide := &props{Type: "object"}
+	for range schemaNodeLimit {
+		wide.AllOf = append(wide.AllOf, props{})
+	}
+	for name, root := range map[string]*props{"properties": endless, "not": negated, "items": items, "wide": wide} {
+		_, err := Structural(resourceOf(root))
+		if err == nil || !strings.Contains(err.Error(), "more than") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestStructuralRefusesDefinitions: what else makes a definition useless.
+func TestStructuralRefusesDefinitions(t *testing.T) {
+	for says, change := range map[string]func(*apiextensionsv1.CustomResourceDefinition){
+		"spec.group: must be set":                                     func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Group = "" },
+		"spec.names.kind: must be set":                                func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Names.Kind = "" },
+		"spec.preserveUnknownFields: must be false":                   func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.PreserveUnknownFields = true },
+		"spec.versions: must have one that is served":                 func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Versions[0].Served = false },
+		"spec.versions[0].name: must be set":                          func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Versions[0].Name = "" },
+		"spec.versions[0].schema.openAPIV3Schema: must be set":        func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Versions[0].Schema = nil },
+		"spec.versions[0].schema.openAPIV3Schema: must be set, again": func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Versions[0].Schema.OpenAPIV3Schema = nil },
+	} {
+		crd := resourceOf(&props{Type: "object"})
+		change(crd)
+		if _, err := Structural(crd); err == nil || !strings.HasPrefix(err.Error(), strings.TrimSuffix(says, ", again")) {
+			t.Errorf("says %v, want %q", err, says)
+		}
+	}
+	if _, err := Structural(nil); err == nil {
+		t.Error("no definition is no error")
+	}
+}
+
+// TestStructuralRules counts the rules in CEL, which are not evaluated.
+func TestStructuralRules(t *testing.T) {
+	root := &props{}
+	text := `{type: object, x-kubernetes-validations: [{rule: "true"}], properties: {a: {type: array, items: {type: string,
+		x-kubernetes-validations: [{rule: "self != ''"}, {rule: "true"}]}}}}`
+	if err := yaml.Unmarshal([]byte(text), root); err != nil {
+		t.Fatal(err)
+	}
+	all, err := Structural(resourceOf(root))
+	if err != nil || all[0].Rules != 3 {
+		t.Errorf("%v, %+v", err, all)
+	}
+}
+
+// TestStructuralSubresources: replicas of the scale subresource are a count, and status is not looked at if it is a
+// subresource.
+func TestStructuralSubresources(t *testing.T) {
+	root := &props{}
+	if err := yaml.Unmarshal([]byte(`{type: object, properties: {spec: {type: object, properties: {count: {type: integer}}},
+		status: {type: object, properties: {count: {type: integer}}}}}`), root); err != nil {
+		t.Fatal(err)
+	}
+	crd := resourceOf(root)
+	crd.Spec.Versions[0].Subresources = &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{},
+		Scale: &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: ".spec.count", StatusReplicasPath: ".status.count"}}
+	all, err := Structural(crd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range map[any]string{
+		int64(3):       "",
+		int64(-1):      "error: spec.count: found number -1, must be greater than or equal to 0 [OutOfRange]\n",
+		int64(1) << 40: "error: spec.count: found number 1099511627776, must be less than or equal to 2147483647 [OutOfRange]\n",
+	} {
+		got := describeChecked(checkStructural(all[0], widget(map[string]any{"spec": map[string]any{"count": n}, "status": map[string]any{"count": "x"}})))
+		if got != want {
+			t.Errorf("%v: %q, want %q", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package convert
+
+import (
+	"slices"
+	"strings"
+
+	"stoic/schema"
+)
+
+// enterMember goes down to a field of an object, or to what it holds under a key. A structural schema does not name the
+// types of Kubernetes that it repeats, so what may be a credential is known by the names of fields.
+func (in *inspection) enterMember(within map[string]any, key string) {
+	hidden := in.at.hidden() || in.at.holdsCredentials(within, key) || credentialIn(within, key)
+	in.at = append(in.at, step{key: key, within: within, hidden: hidden})
+}
+
+// holdsCredentials says whether a field below the path is one of those that ofCredentials names. The data of a Secret are known
+// by its kind, or by the name of a field above them.
+func (p path) holdsCredentials(within map[string]any, key string) bool {
+	switch key {
+	case "annotations", "env", "envFrom", "httpHeaders", "stringData", "volumeAttributes":
+		return true
+	case "options":
+		return p.leadsTo("flexVolume")
+	case "data":
+		return within["kind"] == "Secret" || slices.ContainsFunc(p, func(s step) bool { return strings.Contains(strings.ToLower(s.key[:min(len(s.key), MaxKey)]), "secret") })
+	}
+	return false
+}
+
+// credentialIn says whether a field is named as those are that hold credentials. An object in such a field has fields
+// with names of their own. A field value may be named by the field name beside it.
+func credentialIn(within map[string]any, key string) bool {
+	if key == "value" || key == "valueFrom" {
+		name, _ := within["name"].(string)
+		return secretive(name)
+	}
+	if _, ok := within[key].(map[string]any); ok {
+		return false
+	}
+	name := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(key[:min(len(key), MaxKey)]))
+	return slices.ContainsFunc([]string{"password", "passwd", "passphrase", "token", "secret", "credential", "credentials", "apikey", "privatekey", "secretkey"},
+		func(end string) bool { return strings.HasSuffix(name, end) })
+}
+
+// conceals says whether a text may be a credential by its place, or is an argument that names one or follows one that
+// does. Other texts are repeated, since most are words of an enum, or names.
+func (in *inspection) conceals(v string) bool {
+	return in.at.hidden() || in.at.inArguments() && secretive(v) || secretive(in.at.argumentBefore())
+}
+
+// inArguments says whether the path leads to an item of a container's args or command.
+func (p path) inArguments() bool {
+	last := len(p) - 1
+	return last > 0 && p[last].at && (p[last-1].key == "args" || p[last-1].key == "command")
+}
+
+// found names a value with its type, and repeats it unless it may be a credential.
+func (in *inspection) found(value any) string {
+	if v, ok := value.(string); ok && in.conceals(v) {
+		return "a string (not shown)"
+	}
+	return in.Reader.found(value)
+}
+
+// quoted is a text as it is repeated in a message, unless it may be a credential.
+func (in *inspection) quoted(v string) string {
+	if in.conceals(v) {
+		return in.found(v)
+	}
+	return schema.Quote(v)
+}
+
+// shown is found for a value whose schema may say that it is a password.
+func (in *inspection) shown(n *schemaNode, value any) string {
+	if _, ok := value.(string); ok && n.format == "password" {
+		return "a string (not shown)"
+	}
+	return in.found(value)
+}
+
+// quotedAs is quoted for a text whose schema may say that it is a password.
+func (in *inspection) quotedAs(n *schemaNode, v string) string {
+	if n.format == "password" {
+		return in.shown(n, v)
+	}
+	return in.quoted(v)
+}
+
+// mismatch reports a value of the wrong type. How a text that is concealed becomes a value of the right type would say
+// what it is.
+func (in *inspection) mismatch(want form, value any) {
+	if v, ok := value.(string); ok && in.conceals(v) {
+		in.Problem(schema.TypeMismatch, in.found(value), in.wanted(want), "")
+		return
+	}
+	in.Reader.mismatch(want, value)
+}

@@ -1,0 +1,204 @@
+package convert
+
+import (
+	"fmt"
+	"strings"
+
+	"stoic/schema"
+)
+
+// inspect says what is wrong with a prepared value at the place where the walk is. A value of the wrong type has
+// nothing else wrong with it.
+func (in *inspection) inspect(n *schemaNode, value any) {
+	if !in.spend() {
+		return
+	}
+	if value == nil {
+		in.null(n)
+		return
+	}
+	if !in.typed(n, value) {
+		return
+	}
+	in.enumerated(n, value)
+	switch v := value.(type) {
+	case map[string]any:
+		in.object(n, v)
+	case []any:
+		in.list(n, v)
+	case string:
+		in.text(n, v)
+	default:
+		if number, ok := numberOf(value); ok {
+			in.number(n, number)
+		}
+	}
+	in.clauses(n, value)
+}
+
+// null is a mistake unless the schema allows it, and where values are listed: no API server finds null in such a list.
+func (in *inspection) null(n *schemaNode) {
+	if (n.kind != "" || n.intOrString) && !n.nullable {
+		in.mismatch(n.form(), nil)
+	} else if len(n.enum) > 0 {
+		in.Problem(schema.InvalidValue, "null", n.wantEnum(), "")
+	}
+}
+
+// typed says whether the value has the type of the schema, and reports it if not.
+func (in *inspection) typed(n *schemaNode, value any) bool {
+	fits := true
+	switch n.kind {
+	case "object":
+		_, fits = value.(map[string]any)
+	case "array":
+		_, fits = value.([]any)
+	case "string":
+		_, fits = value.(string)
+	case "boolean":
+		_, fits = value.(bool)
+	case "number":
+		v, ok := numberOf(value)
+		if ok && !v.finite() {
+			in.Problem(schema.InvalidValue, in.found(value), "be a finite number", "")
+			return false
+		}
+		fits = ok
+	case "integer":
+		if v, ok := numberOf(value); ok {
+			return in.integral(n.whole, v)
+		}
+		fits = false
+	default:
+		return !n.intOrString || in.intOrString(value)
+	}
+	if !fits {
+		in.mismatch(n.form(), value)
+	}
+	return fits
+}
+
+// intOrString says whether the value is either.
+func (in *inspection) intOrString(value any) bool {
+	if _, ok := value.(string); ok {
+		return true
+	}
+	if v, ok := numberOf(value); ok {
+		return in.integral(&Shape{form: intOrString, min: -1 << 63, max: 1<<63 - 1}, v)
+	}
+	in.mismatch(intOrString, value)
+	return false
+}
+
+// exactLimit is the highest number to which an API server believes that a number with a fraction or an exponent is an
+// integer.
+const exactLimit = 1<<53 - 1
+
+// integral says whether a number is an integer within the range of a shape.
+func (in *inspection) integral(s *Shape, v number) bool {
+	if !v.whole && v.integral() && (v.f > exactLimit || v.f < -exactLimit) {
+		if _, ok := v.integer(); ok {
+			in.Problem(schema.TypeMismatch, in.found(v), in.wanted(s.form), "write it with all its digits, without a fraction or an exponent")
+			return false
+		}
+	}
+	_, ok := in.Reader.integer(s, v)
+	return ok
+}
+
+// object inspects the fields of an object, and how many there are.
+func (in *inspection) object(n *schemaNode, value map[string]any) {
+	if n.embedded {
+		in.embedded(n, value)
+	}
+	in.amount(n.counts, len(value), "field")
+	for _, key := range n.required {
+		if _, there := value[key]; !there {
+			in.Enter(key)
+			in.Problem(schema.MissingField, "", "be set", in.renamed[in.at.String()])
+			in.Leave()
+		}
+	}
+	for key, member := range value {
+		f := n.properties[key]
+		if f == nil {
+			f = n.additional
+		}
+		if f != nil {
+			in.enterMember(value, key)
+			in.inspect(f, member)
+			in.Leave()
+		}
+	}
+}
+
+// amount checks how many there are of something.
+func (in *inspection) amount(s span64, n int, noun string) {
+	has := func() string { return plural(int64(n), noun) }
+	switch {
+	case s.least != nil && int64(n) < *s.least:
+		in.Problem(schema.OutOfRange, has(), "have at least "+plural(*s.least, noun), "")
+	case s.most != nil && int64(n) > *s.most:
+		in.Problem(schema.OutOfRange, has(), "have at most "+plural(*s.most, noun), "")
+	}
+}
+
+func plural(n int64, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+// wordsLimit is how many bytes of a list of words a message repeats.
+const wordsLimit = 300
+
+// wantEnum is the requirement to be one of the values of an enum.
+func (n *schemaNode) wantEnum() string {
+	var words []string
+	size := 0
+	for i, value := range n.enum {
+		word := jsonWord(value)
+		if size += len(word) + 2; size > wordsLimit {
+			words = append(words, fmt.Sprintf("... (%d in all)", len(n.enum)))
+			break
+		}
+		words = append(words, word)
+		if i == len(n.enum)-1 && i == 0 {
+			return "be " + word
+		}
+	}
+	return "be one of " + strings.Join(words, ", ")
+}
+
+// jsonWord is a value of a schema as a message repeats it.
+func jsonWord(value any) string {
+	if v, ok := value.(string); ok {
+		return schema.Quote(v)
+	}
+	return schema.Clean(string(schema.JSON(value)), MaxKey)
+}
+
+// enumerated checks that the value is one of an enum.
+func (in *inspection) enumerated(n *schemaNode, value any) {
+	if len(n.enum) == 0 {
+		return
+	}
+	words := make([]string, 0, len(n.enum))
+	for _, one := range n.enum {
+		if alike(one, value) {
+			return
+		}
+		if word, ok := one.(string); ok {
+			words = append(words, word)
+		}
+	}
+	found, hint := in.shown(n, value), ""
+	if v, ok := value.(string); ok {
+		found = in.quotedAs(n, v)
+		if meant, near := schema.Nearest(v, words); near && n.format != "password" && !in.conceals(v) {
+			hint = `did you mean "` + schema.Clean(meant, MaxKey) + `"?`
+		}
+	}
+	in.Problem(schema.InvalidValue, found, n.wantEnum(), hint)
+}

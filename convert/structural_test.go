@@ -1,0 +1,50 @@
+package convert
+
+import (
+	"flag"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"stoic/test/golden"
+	"stoic/test/untyped"
+)
+
+var update = flag.Bool("update", false, "write what the golden files should say")
+
+func checkStructural(s *Schema, raw map[string]any) *Checked {
+	return s.Check(&unstructured.Unstructured{Object: raw})
+}
+
+// TestStructuralGolden checks every NAME.yaml in testdata/structural/*.txtar by the schema in the same archive and
+// compares what is found with NAME.want. The code of the API server takes what is well-formed, and refuses all else.
+func TestStructuralGolden(t *testing.T) {
+	golden.Run(t, "testdata/structural/*.txtar", *update, func(t *testing.T, archive map[string][]byte, name string) string {
+		s, o := schemaIn(t, string(archive["schema.yaml"]))
+		u := untyped.Parse(t, archive[name+".yaml"])
+		checked := checkStructural(s, u.Object)
+		if refusal, _ := o.judge(u.Object); refusal != "" && len(checked.Problems) == 0 {
+			t.Errorf("the API server says: %s", refusal)
+		}
+		return describeChecked(checked)
+	}, "schema.yaml")
+}
+
+// schemaIn reads a schema from YAML.
+func schemaIn(t testing.TB, text string) (*Schema, *oracle) {
+	t.Helper()
+	root := &props{}
+	if err := yaml.UnmarshalStrict([]byte(text), root); err != nil {
+		t.Fatal(err)
+	}
+	o, err := newOracle(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := Structural(resourceOf(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all[0], o
+}

@@ -1,0 +1,184 @@
+package convert
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"k8s.io/kube-openapi/pkg/validation/strfmt"
+
+	"stoic/schema"
+)
+
+// text checks a string: its length, its pattern, its format.
+func (in *inspection) text(n *schemaNode, v string) {
+	length := int64(utf8.RuneCountInString(v))
+	switch {
+	case n.lengths.most != nil && length > *n.lengths.most:
+		in.Problem(schema.OutOfRange, "a string of "+plural(length, "character"), "be at most "+plural(*n.lengths.most, "character")+" long", "")
+		return
+	case n.lengths.least != nil && length < *n.lengths.least:
+		found := "a string of " + plural(length, "character")
+		if length == 0 {
+			found = "an empty string"
+		}
+		in.Problem(schema.OutOfRange, found, "be at least "+plural(*n.lengths.least, "character")+" long", "")
+		return
+	case n.pattern != nil && !n.pattern.MatchString(v):
+		in.Problem(schema.InvalidValue, in.quotedAs(n, v), "match the pattern "+schema.Clean(n.pattern.String(), 200), "")
+	}
+	if n.format != "" && !formatted(n.format, v) {
+		in.Problem(schema.InvalidValue, in.shown(n, v), wantFormat(n.format), "")
+	}
+}
+
+// wantFormat is the requirement of a format.
+func wantFormat(format string) string {
+	switch strings.ReplaceAll(format, "-", "") {
+	case "datetime", momentFormat:
+		return `be a time such as "2006-01-02T15:04:05Z"`
+	case "date":
+		return `be a date such as "2006-01-02"`
+	case "duration":
+		return `be a duration such as "1h30m"`
+	case "byte":
+		return "be base64"
+	case "ipv4":
+		return "be an IPv4 address"
+	case "ipv6":
+		return "be an IPv6 address"
+	case "cidr":
+		return `be a range of addresses such as "10.0.0.0/8"`
+	case "mac":
+		return "be a MAC address"
+	case "uri":
+		return `be a URI such as "https://example.com/"`
+	case "email":
+		return "be an email address"
+	case "hostname":
+		return "be the name of a host"
+	case "uuid", "uuid3", "uuid4", "uuid5":
+		return "be a UUID"
+	case "k8sshortname":
+		return wantLabel
+	case "k8slongname":
+		return wantSubdomain
+	}
+	return "have the format " + schema.Clean(format, MaxKey)
+}
+
+// number checks a number against the bounds of the schema.
+func (in *inspection) number(n *schemaNode, v number) {
+	if n.format == "float" && math.IsInf(float64(float32(v.f)), 0) {
+		in.Problem(schema.OutOfRange, in.found(v), "be a number of 32 bits", "")
+	}
+	low, high := n.least.above(v), n.most.below(v)
+	if low || high {
+		in.Problem(schema.OutOfRange, in.found(v), n.wantBounds(low), "")
+	}
+	if n.multipleOf != nil && !multiple(v, *n.multipleOf) {
+		in.Problem(schema.InvalidValue, in.found(v), "be a multiple of "+fractional(*n.multipleOf).String(), "")
+	}
+}
+
+// above says whether the bound is above a number, which must not be.
+func (b bound) above(v number) bool {
+	return b.at != nil && (comparedTo(v, *b.at) < 0 || b.exclusive && comparedTo(v, *b.at) == 0)
+}
+
+// below says whether the bound is below a number.
+func (b bound) below(v number) bool {
+	return b.at != nil && (comparedTo(v, *b.at) > 0 || b.exclusive && comparedTo(v, *b.at) == 0)
+}
+
+// comparedTo orders a number and a bound, exactly where both are integers.
+func comparedTo(v number, with float64) int {
+	if limit, ok := fractional(with).integer(); ok && v.whole {
+		switch {
+		case v.i < limit:
+			return -1
+		case v.i > limit:
+			return 1
+		}
+		return 0
+	}
+	switch {
+	case v.f < with:
+		return -1
+	case v.f > with:
+		return 1
+	}
+	return 0
+}
+
+// wantBounds names both ends of a range of numbers, or the only one.
+func (n *schemaNode) wantBounds(low bool) string {
+	if n.least.at != nil && n.most.at != nil && !n.least.exclusive && !n.most.exclusive {
+		return "be from " + fractional(*n.least.at).String() + " to " + fractional(*n.most.at).String()
+	}
+	b, words := n.most, [2]string{"less than or equal to ", "less than "}
+	if low {
+		b, words = n.least, [2]string{"greater than or equal to ", "greater than "}
+	}
+	word := words[0]
+	if b.exclusive {
+		word = words[1]
+	}
+	return "be " + word + fractional(*b.at).String()
+}
+
+// multiple says whether a number is a multiple of another, as far as floating point can say it.
+func multiple(v number, of float64) bool {
+	if of <= 0 {
+		return false
+	}
+	if factor, ok := fractional(of).integer(); ok && v.whole {
+		return v.i%factor == 0
+	}
+	times := v.f / of
+	if of < 1 {
+		times = 1 / of * v.f
+	}
+	if math.IsNaN(times) || math.Abs(times) > exactLimit {
+		return false
+	}
+	rounded := math.Round(times)
+	const tolerance = 1e-9
+	return times == rounded || rounded != 0 && math.Abs(times-rounded) < tolerance*math.Abs(rounded)
+}
+
+func isCompound(value any) bool {
+	switch value.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
+}
+
+// alike says whether two JSON values are equal; numbers are compared by value.
+func alike(a, b any) bool {
+	switch x := a.(type) {
+	case nil:
+		return b == nil
+	case string:
+		y, ok := b.(string)
+		return ok && x == y
+	case bool:
+		y, ok := b.(bool)
+		return ok && x == y
+	}
+	if x, ok := numberOf(a); ok {
+		y, ok := numberOf(b)
+		return ok && (x.whole && y.whole && x.i == y.i || x.whole != y.whole && x.f == y.f || !x.whole && !y.whole && x.f == y.f)
+	}
+	return isCompound(a) && isCompound(b) && bytes.Equal(canonical(a), canonical(b))
+}
+
+// formatted says whether a string has a format.
+func formatted(format, v string) bool {
+	if format == momentFormat {
+		return isMoment(v)
+	}
+	return strfmt.Default.Validates(format, v)
+}

@@ -1,0 +1,175 @@
+package convert
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"stoic/schema"
+)
+
+// TagName is the struct tag that says of a field what its Go type does not, in the words of the markers of CRDs:
+//
+//	Target string `json:"target" stoic:"required,minLength=1,maxLength=63,pattern=^[a-z]+$"`
+//	Type   string `json:"type,omitempty" stoic:"enum=Copy;Link"`
+//	Ratio  *int32 `json:"ratio,omitempty" stoic:"min=0,max=100"`
+//	Paths  []Path `json:"paths" stoic:"required,minItems=1"`
+//
+//	required             the field must be there, and not be null; Need is the rule for one that must not be empty either
+//	min=N, max=N         of numbers: the least and the most
+//	minLength=N, maxLength=N
+//	                     of texts, in characters
+//	minItems=N, maxItems=N
+//	                     of lists and maps
+//	enum=A;B             of texts and integers: those that may be there. An empty text is one only if it is in the list
+//	name=KIND            of texts: a name as Kubernetes spells those of one kind: dnsLabel, as of namespaces, or
+//	                     dnsSubdomain, as of most objects
+//	pattern=EXPRESSION   of texts: a regular expression of Go that matches some part; it stands last, as it may hold commas
+//
+// What is said of numbers and texts applies to each item of a list. Tags are not read from comments: where a CRD is
+// generated from markers, write both.
+const TagName = "stoic"
+
+// tagged is a field with a tag.
+type tagged struct {
+	field string // as Go names it, for messages
+	in    *Shape
+	name  string
+	tag   string
+}
+
+// apply makes the tag part of the field's shape. It panics if it makes no sense there: that is a defect of the program.
+func (t tagged) apply() {
+	for rest := t.tag; rest != ""; {
+		word := rest
+		if strings.HasPrefix(rest, "pattern=") {
+			rest = ""
+		} else {
+			word, rest, _ = strings.Cut(rest, ",")
+		}
+		name, value, _ := strings.Cut(word, "=")
+		switch name {
+		case "required":
+			t.in.required = append(t.in.required, t.name)
+		case "min", "max":
+			t.bound(name == "min", value)
+		case "minLength":
+			t.leaf(text).limited().minLength = t.natural(value)
+		case "maxLength":
+			t.leaf(text).limited().maxLength = t.natural(value)
+		case "minItems":
+			t.many().limited().minItems = t.natural(value)
+		case "maxItems":
+			t.many().limited().maxItems = t.natural(value)
+		case "enum":
+			t.enum(strings.Split(value, ";"))
+		case "name":
+			t.spelt(value)
+		case "pattern":
+			t.pattern(value)
+		default:
+			t.fail(strconv.Quote(name) + " is not known")
+		}
+	}
+}
+
+func (t tagged) fail(why string) {
+	panic("convert: the tag " + TagName + ":" + strconv.Quote(t.tag) + " of " + t.field + ": " + why)
+}
+
+func (t tagged) natural(value string) int {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 0 {
+		t.fail(strconv.Quote(value) + " is not a number of things")
+	}
+	return n
+}
+
+// leaf is the shape of the field, or of the items of its list, if it has one of these forms.
+func (t tagged) leaf(forms ...form) *Shape {
+	own := t.in.own(t.name)
+	for _, f := range forms {
+		if own.form == f {
+			return own
+		}
+	}
+	t.fail("the field has another type")
+	return nil
+}
+
+// many is the shape of the field if it holds a list or a map.
+func (t tagged) many() *Shape {
+	f := t.in.fields[t.name]
+	own := *f.shape
+	if own.form != list && own.form != dict {
+		t.fail("the field has another type")
+	}
+	f.shape = &own
+	return &own
+}
+
+func (t tagged) bound(least bool, value string) {
+	own := t.leaf(integer, intOrString, float)
+	if own.form == float {
+		f, err := strconv.ParseFloat(value, 64)
+		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+			t.fail(strconv.Quote(value) + " is not a number")
+		}
+		if l := own.limited(); least {
+			l.least = f
+		} else {
+			l.most = f
+		}
+		return
+	}
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || n < own.min || n > own.max {
+		t.fail(strconv.Quote(value) + " is not an integer that the field can hold")
+	}
+	if least {
+		own.min = n
+	} else {
+		own.max = n
+	}
+}
+
+func (t tagged) enum(few []string) {
+	own := t.leaf(text, integer)
+	own.listed = true
+	if own.form == text {
+		own.words = few
+		return
+	}
+	l := own.limited()
+	for _, word := range few {
+		n, err := strconv.ParseInt(word, 10, 64)
+		if err != nil {
+			t.fail(strconv.Quote(word) + " is not an integer")
+		}
+		l.numbers = append(l.numbers, n)
+	}
+}
+
+// spelt: an empty text says nothing, unless minLength forbids it.
+func (t tagged) spelt(kind string) {
+	own := t.leaf(text)
+	switch kind {
+	case "dnsLabel":
+		own.spelling = &labelForm
+	case "dnsSubdomain":
+		own.spelling = &subdomainForm
+	default:
+		t.fail(strconv.Quote(kind) + " is no kind of names")
+	}
+}
+
+func (t tagged) pattern(expression string) {
+	compiled, err := regexp.Compile(expression)
+	if err != nil {
+		t.fail(err.Error())
+	}
+	own := t.leaf(text)
+	own.listed = true
+	own.spelling = &spelling{code: schema.InvalidValue, want: "match `" + schema.Clean(expression, 120) + "`", legal: compiled.MatchString}
+}

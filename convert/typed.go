@@ -1,0 +1,243 @@
+package convert
+
+import (
+	"reflect"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stoic/schema"
+)
+
+// Option says more of a type than its Go form does. A Rule is one; the others are Validate and Default.
+type Option interface{ addTo(*options) }
+
+// options are what Typed was given. What is in defaults and validate are functions on the type that is converted to.
+type options struct {
+	rules              []Rule
+	defaults, validate []any
+}
+
+func (r Rule) addTo(o *options) { o.rules = append(o.rules, r) }
+
+type optionFunc func(*options)
+
+func (f optionFunc) addTo(o *options) { f(o) }
+
+// Validate adds what no rule can say of a type: it returns the problems of an object that is well-formed and keeps all
+// rules. Path spells the paths of problems. It is called on objects that nothing else is wrong with, and does not change
+// them. Where it panics, the object is rejected with a sentence that says that the operator is at fault.
+func Validate[T any](check func(*T) []schema.Problem) Option {
+	return optionFunc(func(o *options) { o.validate = append(o.validate, check) })
+}
+
+// Default adds a function that fills in what the author left out. It is called on objects that are well-formed and keep
+// all rules, before Validate. It panics as Validate does.
+func Default[T any](fill func(*T)) Option {
+	return optionFunc(func(o *options) { o.defaults = append(o.defaults, fill) })
+}
+
+// Typed returns a conversion of the objects of a resource to T, a type as a CRD has it:
+//
+//	type FooBar struct {
+//		metav1.TypeMeta   `json:",inline"`
+//		metav1.ObjectMeta `json:"metadata,omitempty"`
+//		Spec              FooBarSpec   `json:"spec,omitempty"`
+//		Status            FooBarStatus `json:"status,omitempty"`
+//	}
+//
+// The conversion is total: it returns for every input, never panics, gives the same answer each time, does not change the
+// input and keeps nothing of it. It may be used from many goroutines.
+//
+//	head      metadata, leniently: name, namespace and UID are read of objects that are rejected, too
+//	identity  is it of this resource, has it a name
+//	spec      does every value fit its type, are the tags (see TagName) and the rules kept; a field that T does not
+//	          have is a warning, all else is a problem. A spec that is absent is like an empty one
+//	status    leniently: what is not well-formed is left out, and is never a reason to reject. Head.Status points to it,
+//	          whether there is one on record or not, and is nil only if T has no status
+//	defaults, and validation by the functions of Default and Validate
+//
+// Result.Object is a *T. Its metadata lacks managedFields. Types of Kubernetes within T are held to what API servers ask
+// of them, as far as rules of this package say so; a pod template is checked as a whole only by the rule
+// And[corev1.PodTemplateSpec]((*Reader).PodTemplate).
+//
+// Typed panics if T is no such type, or if a tag or an option makes no sense for it, which is a defect of the program: it
+// is for the start of a program, as regexp.MustCompile is.
+func Typed[T any](of schema.Resource, with ...Option) func(*unstructured.Unstructured) *Result {
+	var o options
+	for _, option := range with {
+		option.addTo(&o)
+	}
+	c := &typed[T]{layout: layoutOf(reflect.TypeFor[T](), o.rules), of: of}
+	for _, f := range o.defaults {
+		fill, ok := f.(func(*T))
+		if !ok {
+			panic("convert: Default of " + reflect.TypeOf(f).In(0).String() + ", not of " + reflect.TypeFor[*T]().String())
+		}
+		c.defaults = append(c.defaults, fill)
+	}
+	for _, f := range o.validate {
+		check, ok := f.(func(*T) []schema.Problem)
+		if !ok {
+			panic("convert: Validate of " + reflect.TypeOf(f).In(0).String() + ", not of " + reflect.TypeFor[*T]().String())
+		}
+		c.validate = append(c.validate, check)
+	}
+	return c.convert
+}
+
+// typed is a conversion to T.
+type typed[T any] struct {
+	*layout
+	of       schema.Resource
+	defaults []func(*T)
+	validate []func(*T) []schema.Problem
+}
+
+func (c *typed[T]) convert(u *unstructured.Unstructured) (result *Result) {
+	var raw map[string]any
+	if u != nil {
+		raw = u.Object
+	}
+	result = &Result{Head: head(c.of, raw)}
+	if c.status != nil {
+		result.Status = reflect.New(c.statusType).Interface()
+	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			result.Panic = NewPanic(cause)
+			result.Object, result.Rejection = nil, &schema.Rejection{Problems: []schema.Problem{Broken(cause)}}
+		}
+	}()
+	r, object := NewReader(), new(T)
+	c.read(r, result.Head, raw, reflect.ValueOf(object).Elem())
+	result.Warnings = r.Warnings()
+	if r.Count() == 0 {
+		for _, fill := range c.defaults {
+			fill(object)
+		}
+		for _, check := range c.validate {
+			r.Take(clean(check(object)), nil)
+		}
+	}
+	if r.Count() > 0 {
+		result.Rejection = &schema.Rejection{Problems: r.Problems()}
+	} else {
+		result.Object = object
+	}
+	return result
+}
+
+// layout is where the parts of a CRD type are, and their shapes.
+type layout struct {
+	whole, metadata *Shape
+	// index leads to the Go fields apiVersion, kind, metadata and status; status is nil if there is none.
+	apiVersion, kind, meta, status []int
+	statusShape                    *Shape
+	statusType                     reflect.Type // not a pointer
+}
+
+// layoutOf panics if t is no CRD type.
+func layoutOf(t reflect.Type, rules []Rule) *layout {
+	if t.Kind() != reflect.Struct {
+		panic("convert: " + t.String() + " is not a struct")
+	}
+	b := builder{known: map[reflect.Type]*Shape{}, rules: slices.Concat(ofKubernetes(), rules)}
+	l := &layout{whole: b.whole(t)}
+	for _, rule := range rules {
+		if b.known[rule.on] == nil {
+			panic("convert: a rule on " + rule.on.String() + ", which is not in " + t.String())
+		}
+	}
+	of := func(name string) []int {
+		if f := l.whole.fields[name]; f != nil {
+			return f.index
+		}
+		return nil
+	}
+	l.apiVersion, l.kind, l.meta, l.status = of("apiVersion"), of("kind"), of("metadata"), of("status")
+	if l.apiVersion == nil || l.kind == nil || l.meta == nil || t.FieldByIndex(l.meta).Type != reflect.TypeFor[metav1.ObjectMeta]() {
+		panic("convert: " + t.String() + " does not embed metav1.TypeMeta and metav1.ObjectMeta as API types do")
+	}
+	if l.status != nil {
+		l.statusShape, l.statusType = l.whole.fields["status"].shape, t.FieldByIndex(l.status).Type
+		if l.statusType.Kind() == reflect.Pointer {
+			l.statusType = l.statusType.Elem()
+		}
+	}
+	l.metadata = shapeOf(reflect.TypeFor[metav1.ObjectMeta]()).Clone()
+	l.metadata.Set("managedFields", Ignored())
+	l.whole = l.whole.Clone()
+	for _, name := range []string{"apiVersion", "kind", "metadata", "status"} { // which are read in ways of their own
+		l.whole.Set(name, Ignored())
+	}
+	return l
+}
+
+// read decodes an object, and adds to its head what the type says of the status.
+func (l *layout) read(r *Reader, head *schema.Head, raw map[string]any, into reflect.Value) {
+	into.FieldByIndex(l.apiVersion).SetString(head.Resource.APIVersion())
+	into.FieldByIndex(l.kind).SetString(head.Resource.Kind)
+	l.readMeta(r, head, raw, into)
+	if l.status != nil {
+		status := reflect.ValueOf(head.Status).Elem()
+		r.readLeniently(l.statusShape, raw["status"], status)
+		if target := into.FieldByIndex(l.status); target.Kind() != reflect.Pointer {
+			target.Set(status)
+		} else if raw["status"] != nil {
+			target.Set(status.Addr())
+		}
+	}
+	r.identity(head.Resource, raw)
+	r.Walk(l.whole, raw, into)
+	if spec := l.whole.fields["spec"]; spec != nil && spec.shape.form == object && raw["spec"] == nil && !l.asksForSpec() {
+		r.EnterField(l.whole, raw, "spec")
+		r.whole(spec.shape, nil)
+		r.Leave()
+	}
+}
+
+// asksForSpec: that there is no spec is a problem of its own.
+func (l *layout) asksForSpec() bool {
+	return slices.Contains(l.whole.required, "spec") || slices.Contains(l.whole.needs, "spec")
+}
+
+// readMeta is lenient: what is wrong with a name or a namespace is in identity, and the rest is the API server's to check.
+func (l *layout) readMeta(r *Reader, head *schema.Head, raw map[string]any, into reflect.Value) {
+	meta := into.FieldByIndex(l.meta).Addr().Interface().(*metav1.ObjectMeta)
+	r.readLeniently(l.metadata, raw["metadata"], reflect.ValueOf(meta).Elem())
+	meta.Generation = head.Meta.Generation
+	meta.CreationTimestamp, meta.DeletionTimestamp = head.Meta.CreationTimestamp, head.Meta.DeletionTimestamp
+}
+
+// head reads what can be read of any object. Its status is another's to read.
+func head(of schema.Resource, raw map[string]any) *schema.Head {
+	h := &schema.Head{Resource: of, Meta: Meta(raw)}
+	status, _ := raw["status"].(map[string]any)
+	if generation, ok := IntegerOf(status["observedGeneration"]); ok && generation > 0 {
+		h.ObservedGeneration = generation
+	}
+	h.Begun = len(status) > 0
+	return h
+}
+
+// clean bounds what an author's function has found: it is written into conditions and events, and counted by its code.
+func clean(problems []schema.Problem) []schema.Problem {
+	problems = slices.Clone(problems)
+	for i := range problems {
+		p := &problems[i]
+		p.Path, p.Found = schema.Clean(p.Path, MaxPath), schema.Clean(p.Found, 150)
+		p.Want, p.Hint = schema.Clean(p.Want, 200), schema.Clean(p.Hint, 150)
+		if !slices.Contains(schema.Codes(), p.Code) {
+			p.Code = schema.InvalidValue
+		}
+		if p.Path == "" {
+			p.Path = "spec"
+		}
+		if p.Found == "" && p.Want == "" {
+			p.Want = "be valid"
+		}
+	}
+	return problems
+}

@@ -1,0 +1,401 @@
+package convert
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"stoic/schema"
+)
+
+// gadget is a CRD type with a field of every form that CRDs have.
+type gadget struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	Spec              gadgetSpec   `json:"spec,omitempty"`
+	Status            gadgetStatus `json:"status,omitempty"`
+}
+
+type gadgetSpec struct {
+	Target   string                       `json:"target" stoic:"required,minLength=1,maxLength=10"`
+	Type     string                       `json:"type,omitempty" stoic:"enum=Copy;Link"`
+	Level    *int32                       `json:"level,omitempty" stoic:"enum=1;2;3"`
+	Count    int64                        `json:"count,omitempty" stoic:"min=-5,max=100"`
+	Least    *int64                       `json:"least,omitempty" stoic:"min=1"`
+	Most     int32                        `json:"most,omitempty" stoic:"max=7"`
+	Ratio    *float64                     `json:"ratio,omitempty" stoic:"min=0,max=0.5"`
+	Single   float32                      `json:"single,omitempty"`
+	On       *bool                        `json:"on,omitempty"`
+	Code     string                       `json:"code,omitempty" stoic:"pattern=^[a-z]{2,3}$"`
+	Codes    []string                     `json:"codes,omitempty" stoic:"minItems=1,maxItems=3,pattern=^[a-z]{2,3}$"`
+	Space    string                       `json:"space,omitempty" stoic:"name=dnsLabel"`
+	Map      string                       `json:"map,omitempty" stoic:"name=dnsSubdomain"`
+	Labels   map[string]string            `json:"labels,omitempty" stoic:"maxItems=2"`
+	Amounts  map[string]resource.Quantity `json:"amounts,omitempty"`
+	Port     intstr.IntOrString           `json:"port,omitempty" stoic:"min=1,max=65535"`
+	At       *metav1.Time                 `json:"at,omitempty"`
+	For      *metav1.Duration             `json:"for,omitempty"`
+	Raw      *runtime.RawExtension        `json:"raw,omitempty"`
+	Bytes    []byte                       `json:"bytes,omitempty"`
+	Tree     *gadgetTree                  `json:"tree,omitempty"`
+	Tags     []gadgetTag                  `json:"tags,omitempty"`
+	Bearable []corev1.Toleration          `json:"tolerations,omitempty"`
+	gadgetInline
+	*GadgetPointed `json:",inline"`
+}
+
+type gadgetTree struct {
+	Name     string                 `json:"name,omitempty" stoic:"maxLength=3"`
+	Branches []gadgetTree           `json:"branches,omitempty" stoic:"maxItems=4"`
+	Named    map[string]*gadgetTree `json:"named,omitempty"`
+}
+
+type gadgetTag struct {
+	Key   string `json:"key"`
+	Value string `json:"value,omitempty"`
+}
+
+type gadgetInline struct {
+	Inner string `json:"inner,omitempty"`
+}
+
+type GadgetPointed struct {
+	Pointed string `json:"pointed,omitempty"`
+}
+
+type gadgetStatus struct {
+	ObservedGeneration int64              `json:"observedGeneration,omitempty"`
+	Phase              string             `json:"phase,omitempty"`
+	Conditions         []metav1.Condition `json:"conditions,omitempty"`
+	Counts             map[string]int32   `json:"counts,omitempty"`
+	Since              *metav1.Time       `json:"since,omitempty"`
+}
+
+func gadgets() schema.Resource {
+	return schema.Resource{Group: "example.com", Version: "v1", Plural: "gadgets", Kind: "Gadget"}
+}
+
+// gadgetIn is an object with this spec; more replaces its other fields.
+func gadgetIn(spec map[string]any, more ...map[string]any) *unstructured.Unstructured {
+	raw := map[string]any{"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": map[string]any{"name": "g", "namespace": "n"}, "spec": spec}
+	for _, m := range more {
+		for key, value := range m {
+			raw[key] = value
+		}
+	}
+	return &unstructured.Unstructured{Object: raw}
+}
+
+// sentences are what was said of an object.
+func sentences(r *Result) (all []string) {
+	if r.Rejection != nil {
+		for _, p := range r.Rejection.Problems {
+			all = append(all, p.String())
+		}
+	}
+	for _, p := range r.Warnings {
+		all = append(all, "warning: "+p.String())
+	}
+	return all
+}
+
+// TestTypedTells: what a value gets that a field of a type does not take. Each object is right but for one field.
+func TestTypedTells(t *testing.T) {
+	read := Typed[gadget](gadgets(), Need[gadgetTag]("key"), And[gadgetTag](func(r *Reader, tag map[string]any) {
+		if tag["key"] == tag["value"] {
+			r.ProblemIn("value", schema.Conflict, "the key", "be another text", "")
+		}
+	}))
+	tree := func(levels int) map[string]any {
+		inner := map[string]any{}
+		for range levels {
+			inner = map[string]any{"branches": []any{inner}}
+		}
+		return inner
+	}
+	for _, c := range []struct {
+		field string
+		value any
+		want  []string
+	}{
+		{"target", "mine", nil},
+		{"target", nil, []string{"spec.target: must be set"}},
+		{"target", "", []string{`spec.target: found "", must have at least 1 character`}},
+		{"target", "ÄÖÜäöüÄÖÜ!", nil},
+		{"target", "12345678901", []string{"spec.target: found a string of 11 characters, must have at most 10 characters"}},
+		{"target", int64(4), []string{`spec.target: found number 4, must be a string; quote it: "4"`}},
+		{"type", "Link", nil},
+		{"type", "link", []string{`spec.type: found "link", must be one of "Copy", "Link"; did you mean "Link"?`}},
+		{"type", "", []string{`spec.type: found "", must be one of "Copy", "Link"`}},
+		{"type", nil, nil},
+		{"level", int64(2), nil},
+		{"level", 3.0, nil},
+		{"level", int64(4), []string{"spec.level: found number 4, must be one of 1, 2, 3"}},
+		{"level", int64(math.MaxInt64), []string{"spec.level: found number 9223372036854775807, must be less than or equal to 2147483647"}},
+		{"count", int64(-5), nil},
+		{"count", int64(101), []string{"spec.count: found number 101, must be from -5 to 100"}},
+		{"count", "3", []string{`spec.count: found string "3", must be an integer; remove the quotes`}},
+		{"least", int64(0), []string{"spec.least: found number 0, must be greater than or equal to 1"}},
+		{"most", int64(8), []string{"spec.most: found number 8, must be less than or equal to 7"}},
+		{"ratio", 0.5, nil},
+		{"ratio", 0.75, []string{"spec.ratio: found number 0.75, must be less than or equal to 0.5"}},
+		{"ratio", int64(-1), []string{"spec.ratio: found number -1, must be greater than or equal to 0"}},
+		{"single", 1e300, []string{"spec.single: found number 1e+300, must be a number of 32 bits"}},
+		{"on", "yes", []string{`spec.on: found string "yes", must be true or false; write true`}},
+		{"code", "de", nil},
+		{"code", "", []string{"spec.code: found \"\", must match `^[a-z]{2,3}$`"}},
+		{"code", "DEU", []string{"spec.code: found \"DEU\", must match `^[a-z]{2,3}$`"}},
+		{"codes", []any{}, []string{"spec.codes: found an empty list, must have at least 1 item"}},
+		{"codes", []any{"de", "fr", "it", "en"}, []string{"spec.codes: found a list of 4 items, must have at most 3 items"}},
+		{"codes", []any{"de", "F"}, []string{"spec.codes[1]: found \"F\", must match `^[a-z]{2,3}$`"}},
+		{"space", "", nil},
+		{"space", "team-a", nil},
+		{"space", "team.a", []string{`spec.space: found "team.a", must ` + wantLabel + `; did you mean "team-a"?`}},
+		{"map", "team.a", nil},
+		{"map", "Team_A", []string{`spec.map: found "Team_A", must ` + wantSubdomain + `; did you mean "team-a"?`}},
+		{"labels", map[string]any{"a": "", "b": nil}, nil},
+		{"labels", map[string]any{"a": "", "b": "", "c": ""}, []string{"spec.labels: found an object of 3 entries, must have at most 2 entries"}},
+		{"amounts", map[string]any{"cpu": "5x"}, []string{`spec.amounts.cpu: found "5x", must be a quantity such as "500m" or "2"`}},
+		{"port", int64(80), nil},
+		{"port", "web", nil},
+		{"port", int64(0), []string{"spec.port: found number 0, must be from 1 to 65535"}},
+		{"at", "noon", []string{`spec.at: found string "noon", must be a time such as "2006-01-02T15:04:05Z"`}},
+		{"for", "1 day", []string{`spec.for: found string "1 day", must be a duration such as "1h30m"`}},
+		{"raw", map[string]any{"any": []any{"thing", int64(1)}}, nil},
+		{"raw", map[string]any{"any": math.NaN()}, []string{"spec.raw.any: found number NaN, must be a value that JSON knows"}},
+		{"bytes", "%", []string{`spec.bytes: found string "%", must be base64`}},
+		{"tree", map[string]any{"branches": []any{map[string]any{"named": map[string]any{"x": map[string]any{"name": "long"}}}}},
+			[]string{"spec.tree.branches[0].named.x.name: found a string of 4 characters, must have at most 3 characters"}},
+		{"tree", map[string]any{"named": map[string]any{"x": nil}}, []string{"spec.tree.named.x: found null, must be an object"}},
+		{"tree", tree(100), nil},
+		{"tags", []any{map[string]any{"value": "v"}}, []string{"spec.tags[0].key: must be set"}},
+		{"tags", []any{map[string]any{"key": "v", "value": "v"}}, []string{"spec.tags[0].value: found the key, must be another text"}},
+		{"tolerations", []any{map[string]any{"operator": "Exists", "value": "x"}},
+			[]string{"spec.tolerations[0].value: found `value` beside `operator: Exists`, must be left out; or write `operator: Equal`"}},
+		{"inner", "i", nil},
+		{"pointed", "p", nil},
+		{"pointed", true, []string{`spec.pointed: found boolean true, must be a string; quote it: "true"`}},
+		{"tagret", "x", []string{"warning: spec.tagret: unknown field; did you mean `target`?"}},
+		{"metadata", "x", []string{"warning: spec.metadata: unknown field"}},
+	} {
+		spec := map[string]any{"target": "mine"}
+		spec[c.field] = c.value
+		if diff := cmp.Diff(c.want, sentences(read(gadgetIn(spec)))); diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", c.field, c.value, diff)
+		}
+	}
+}
+
+// TestTypedWhole: what is asked of an object beside its spec.
+func TestTypedWhole(t *testing.T) {
+	read := Typed[gadget](gadgets())
+	good := map[string]any{"target": "mine"}
+	for _, c := range []struct {
+		name string
+		more map[string]any
+		want []string
+	}{
+		{"no spec", map[string]any{"spec": nil}, []string{"spec.target: must be set"}},
+		{"a spec of another type", map[string]any{"spec": "x"}, []string{`spec: found string "x", must be an object`}},
+		{"a misspelt spec", map[string]any{"spec": nil, "spce": good}, []string{"spec.target: must be set", "warning: spce: unknown field; did you mean `spec`?"}},
+		{"another kind", map[string]any{"kind": "Widget"}, []string{`kind: found "Widget", must be "Gadget"`}},
+		{"an old version", map[string]any{"apiVersion": "example.com/v1beta1"}, []string{`apiVersion: found "example.com/v1beta1", must be "example.com/v1"; that version is no longer served`}},
+		{"no name", map[string]any{"metadata": nil}, []string{"metadata.name: must be set"}},
+		{"metadata of another type", map[string]any{"metadata": []any{}}, []string{"metadata: found a list, must be an object"}},
+		{"a namespace of another type", map[string]any{"metadata": map[string]any{"name": "g", "namespace": int64(7)}}, []string{`metadata.namespace: found number 7, must be a string; quote it: "7"`}},
+		{"labels of another type", map[string]any{"metadata": map[string]any{"name": "g", "labels": "x"}}, nil},
+		{"any status", map[string]any{"status": []any{"x", nil}}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, sentences(read(gadgetIn(good, c.more)))); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestTypedHead: of an object that is rejected, everything is read that the engine needs to hold it.
+func TestTypedHead(t *testing.T) {
+	u := gadgetIn(nil, map[string]any{
+		"spec": int64(1), "kind": nil,
+		"metadata": map[string]any{"name": "g", "namespace": "n", "uid": "u", "resourceVersion": "7", "generation": int64(3), "labels": int64(1),
+			"finalizers": []any{"a/b", int64(1), nil, "c/d"}, "creationTimestamp": "2026-01-02T03:04:05Z", "deletionTimestamp": "odd", "annotations": []any{}},
+		"status": map[string]any{"observedGeneration": int64(2), "phase": int64(1), "since": "never", "new": true,
+			"counts":     map[string]any{"a": int64(1), "b": "2", "c": nil},
+			"conditions": []any{"x", map[string]any{"type": "Ready", "status": true, "reason": "R"}, nil, map[string]any{"type": "Done", "lastTransitionTime": "odd"}}},
+	})
+	got := Typed[gadget](gadgets())(u)
+	deleted := metav1.Unix(0, 0)
+	want := &schema.Head{Resource: gadgets(), ObservedGeneration: 2, Begun: true,
+		Meta: metav1.ObjectMeta{Name: "g", Namespace: "n", UID: "u", ResourceVersion: "7", Generation: 3, Finalizers: []string{"a/b", "c/d"},
+			CreationTimestamp: metav1.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), DeletionTimestamp: &deleted},
+		Status: &gadgetStatus{ObservedGeneration: 2, Counts: map[string]int32{"a": 1}, Conditions: []metav1.Condition{{Type: "Ready", Reason: "R"}, {Type: "Done"}}}}
+	if diff := cmp.Diff(want, got.Head); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if got.Rejection == nil || got.Object != nil {
+		t.Errorf("%+v", got)
+	}
+	for _, u := range []*unstructured.Unstructured{nil, {}, gadgetIn(map[string]any{"target": "x"}, map[string]any{"status": map[string]any{}})} {
+		if got := Typed[gadget](gadgets())(u); got.Begun || !cmp.Equal(got.Status, any(&gadgetStatus{})) || got.ObservedGeneration != 0 {
+			t.Errorf("%+v", got.Head)
+		}
+	}
+}
+
+// bare has no status, and a field beside its spec.
+type bare struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              *struct{} `json:"spec" stoic:"required"`
+	Data              []string  `json:"data" stoic:"required"`
+}
+
+func TestTypedBare(t *testing.T) {
+	read := Typed[bare](gadgets())
+	if diff := cmp.Diff([]string{"data: must be set", "spec: must be set"}, sentences(read(gadgetIn(nil, map[string]any{"spec": nil, "status": map[string]any{"a": "b"}})))); diff != "" {
+		t.Error(diff)
+	}
+	got := read(gadgetIn(map[string]any{}, map[string]any{"data": []any{"a"}}))
+	want := &bare{TypeMeta: metav1.TypeMeta{APIVersion: "example.com/v1", Kind: "Gadget"}, ObjectMeta: metav1.ObjectMeta{Name: "g", Namespace: "n"},
+		Spec: &struct{}{}, Data: []string{"a"}}
+	if diff := cmp.Diff(want, got.Object); diff != "" || got.Status != nil {
+		t.Errorf("status %v, object (-want +got):\n%s", got.Status, diff)
+	}
+}
+
+// TestTypedFunctions: the author's functions are called where nothing else is wrong, defaults first; what they say is
+// bounded, and a panic in one is a rejection that blames the operator.
+func TestTypedFunctions(t *testing.T) {
+	asked := 0
+	read := Typed[gadget](gadgets(),
+		Default(func(g *gadget) { g.Spec.Inner = "filled" }),
+		Validate(func(g *gadget) []schema.Problem {
+			asked++
+			switch g.Spec.Target {
+			case "panic":
+				panic("oh\nno")
+			case "nil":
+				return []schema.Problem{{Hint: g.Spec.Tree.Name}}
+			case "odd":
+				return []schema.Problem{{}, {Code: "Mine", Path: strings.Repeat("p", 5000), Found: "\x00\xff" + strings.Repeat("f", 5000), Want: strings.Repeat("w", 5000), Hint: strings.Repeat("h", 5000)}}
+			}
+			return nil
+		}))
+	if got := read(gadgetIn(map[string]any{"target": "mine"})); got.Object == nil || got.Object.(*gadget).Spec.Inner != "filled" {
+		t.Errorf("%+v", got)
+	}
+	if got := read(gadgetIn(map[string]any{"target": "panic", "type": "odd"})); len(sentences(got)) != 1 || asked != 1 {
+		t.Errorf("asked %d times, %q", asked, sentences(got))
+	}
+	for target, want := range map[string]string{
+		"panic": `spec: found an object on which the operator fails with "oh no"; this is a bug in the operator, not in the object; please report it`,
+		"nil":   `spec: found an object on which the operator fails with "runtime error: invalid memory address or nil pointer dere..."; this is a bug in the operator, not in the object; please report it`,
+	} {
+		got := read(gadgetIn(map[string]any{"target": target, "x": true}, map[string]any{"metadata": map[string]any{"name": "g", "uid": "u"}}))
+		if diff := cmp.Diff([]string{want, "warning: spec.x: unknown field"}, sentences(got)); diff != "" || got.Meta.UID != "u" || got.Object != nil {
+			t.Errorf("%s: %+v (-want +got):\n%s", target, got.Meta, diff)
+		}
+	}
+	got := read(gadgetIn(map[string]any{"target": "odd"}))
+	if got.Rejection == nil || len(got.Rejection.Problems) != 2 {
+		t.Fatalf("%+v", got)
+	}
+	for _, p := range got.Rejection.Problems {
+		if p.Code != schema.InvalidValue || len(p.String()) > schema.MaxSummary || strings.ContainsAny(p.String(), "\x00\n") {
+			t.Errorf("%d bytes: %q", len(p.String()), p)
+		}
+	}
+}
+
+// TestTypedMisuse: what makes no sense is found when a program starts.
+func TestTypedMisuse(t *testing.T) {
+	type spec[T any] struct {
+		metav1.TypeMeta   `json:",inline"`
+		metav1.ObjectMeta `json:"metadata"`
+		Spec              T `json:"spec"`
+	}
+	for want, misuse := range map[string]func(){
+		"string is not a struct":              func() { Typed[string](gadgets()) },
+		"does not embed metav1.TypeMeta":      func() { Typed[gadgetSpec](gadgets()) },
+		"a rule on corev1.PodSpec|v1.PodSpec": func() { Typed[gadget](gadgets(), Need[corev1.PodSpec]("containers")) },
+		"a rule about a field name, which":    func() { Typed[gadget](gadgets(), Need[gadgetTag]("name")) },
+		"a rule about a field x, which":       func() { Typed[gadget](gadgets(), ExactlyOne[gadgetTag]("key", "x")) },
+		"a rule about a field y, which":       func() { Typed[gadget](gadgets(), Span[gadgetTag](0, 1, "y")) },
+		"Validate of *convert.gadgetSpec":     func() { Typed[gadget](gadgets(), Validate(func(*gadgetSpec) []schema.Problem { return nil })) },
+		"Default of *convert.gadgetSpec":      func() { Typed[gadget](gadgets(), Default(func(*gadgetSpec) {})) },
+		`"oneof" is not known`: func() {
+			Typed[spec[struct {
+				A string `stoic:"oneof=a"`
+			}]](gadgets())
+		},
+		`"uuid" is no kind of names`: func() {
+			Typed[spec[struct {
+				A string `stoic:"name=uuid"`
+			}]](gadgets())
+		},
+		`.A: the field has another type`: func() {
+			Typed[spec[struct {
+				A string `stoic:"min=1"`
+			}]](gadgets())
+		},
+		`.B: the field has another type`: func() {
+			Typed[spec[struct {
+				B int `stoic:"maxLength=1"`
+			}]](gadgets())
+		},
+		`.C: the field has another type`: func() {
+			Typed[spec[struct {
+				C string `stoic:"minItems=1"`
+			}]](gadgets())
+		},
+		`"-1" is not a number of things`: func() {
+			Typed[spec[struct {
+				A string `stoic:"minLength=-1"`
+			}]](gadgets())
+		},
+		`"300" is not an integer that the`: func() {
+			Typed[spec[struct {
+				A int8 `stoic:"max=300"`
+			}]](gadgets())
+		},
+		`"x" is not a number`: func() {
+			Typed[spec[struct {
+				A float64 `stoic:"max=x"`
+			}]](gadgets())
+		},
+		`"x" is not an integer`: func() {
+			Typed[spec[struct {
+				A int `stoic:"enum=1;x"`
+			}]](gadgets())
+		},
+		"error parsing regexp: missing closing": func() {
+			Typed[spec[struct {
+				A string `stoic:"pattern=("`
+			}]](gadgets())
+		},
+	} {
+		func() {
+			defer func() {
+				said := fmt.Sprint(recover())
+				for _, one := range strings.Split(want, "|") {
+					if strings.Contains(said, one) {
+						return
+					}
+				}
+				t.Errorf("got %s, want %s", said, want)
+			}()
+			misuse()
+		}()
+	}
+}

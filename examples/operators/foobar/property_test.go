@@ -1,0 +1,256 @@
+package foobar
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"stoic/controller"
+	"stoic/schema"
+)
+
+// world is an API server that holds one FooBar, and the ConfigMaps of two namespaces.
+type world struct {
+	t      *rapid.T
+	watch  controller.Watch
+	foobar *unstructured.Unstructured // nil: it is gone
+	maps   map[string]*unstructured.Unstructured
+	writes int // made so far by plans
+	crash  int // no further write of the plan is made once writes reaches it
+	uids   int
+}
+
+// ours are the ConfigMaps of the operator: namespace/name.
+func (w *world) ours() []string {
+	var found []string
+	for key, c := range w.maps {
+		if c.GetLabels()[label] == "foobar" {
+			found = append(found, key)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// write counts one, and says whether the process is still alive to make it.
+func (w *world) write() bool {
+	if w.writes >= w.crash {
+		return false
+	}
+	w.writes++
+	return true
+}
+
+// reconcile decides, and carries the plan out in the order of its fields, up to the crash. It answers whether there was
+// nothing to write.
+func (w *world) reconcile() (settled bool) {
+	if w.foobar == nil {
+		return true
+	}
+	all := make([]*unstructured.Unstructured, 0, len(w.maps))
+	for _, c := range w.maps {
+		all = append(all, c)
+	}
+	seen := observe(w.watch, w.foobar, all)
+	plan := w.watch.Decide(seen)
+	has := w.foobar.GetFinalizers()
+	if len(plan.AddFinalizers) > 0 && !slices.Contains(has, finalizer) {
+		if !w.write() {
+			return false
+		}
+		if w.foobar.GetDeletionTimestamp() != nil {
+			w.t.Fatalf("adds a finalizer to an object that is being deleted")
+		}
+		w.foobar.SetFinalizers(append(has, finalizer))
+	}
+	if plan.Status != nil {
+		if !w.write() {
+			return false
+		}
+		raw := map[string]any{}
+		if err := json.Unmarshal(schema.JSON(plan.Status), &raw); err != nil {
+			w.t.Fatal(err)
+		}
+		w.foobar.Object["status"] = raw
+	}
+	for _, d := range plan.Delete {
+		if !w.write() {
+			return false
+		}
+		w.remove(seen, d)
+	}
+	for _, p := range plan.Patch {
+		if !w.write() {
+			return false
+		}
+		var body map[string]any
+		if err := json.Unmarshal(p.Body, &body); err != nil {
+			w.t.Fatal(err)
+		}
+		w.maps[p.Namespace+"/"+p.Name].Object["data"] = body["data"]
+	}
+	for _, c := range plan.Create {
+		if !w.write() {
+			return false
+		}
+		w.create(seen, c)
+	}
+	if len(plan.RemoveFinalizers) > 0 && slices.Contains(w.foobar.GetFinalizers(), finalizer) {
+		if !w.write() {
+			return false
+		}
+		w.foobar = nil
+		w.collect()
+		return false
+	}
+	return plan.Status == nil && len(plan.Delete)+len(plan.Patch)+len(plan.Create) == 0
+}
+
+// remove checks what is promised of a deletion: unless the FooBar itself is being deleted, what the status says to be applied
+// exists and stays.
+func (w *world) remove(seen schema.Observed, d schema.Deletion) {
+	key := d.Namespace + "/" + d.Name
+	c := w.maps[key]
+	if c == nil || c.GetUID() != d.UID || c.GetLabels()[label] != "foobar" {
+		w.t.Fatalf("deletes %s, which is not the one that was seen, or not ours", key)
+	}
+	if seen.Head.Meta.DeletionTimestamp == nil {
+		ns, _, _ := unstructured.NestedString(w.foobar.Object, "status", "targetNamespace")
+		name, _, _ := unstructured.NestedString(w.foobar.Object, "status", "target")
+		if recorded := ns + "/" + name; recorded == key || w.maps[recorded] == nil {
+			w.t.Fatalf("deletes %s while %s is on record", key, recorded)
+		}
+	}
+	delete(w.maps, key)
+}
+
+func (w *world) create(seen schema.Observed, o schema.Object) {
+	key := o.Namespace + "/" + o.Name
+	if w.maps[key] != nil {
+		return // a conflict: the engine reports it
+	}
+	if !seen.Head.Reaches(o.Namespace) && !slices.Contains(w.foobar.GetFinalizers(), finalizer) {
+		w.t.Fatalf("creates %s without a finalizer", key)
+	}
+	u := &unstructured.Unstructured{}
+	if err := json.Unmarshal(o.Body, &u.Object); err != nil {
+		w.t.Fatal(err)
+	}
+	w.uids++
+	u.SetUID(types.UID(fmt.Sprint("c", w.uids)))
+	u.SetResourceVersion("1")
+	w.maps[key] = u
+}
+
+// collect is garbage collection.
+func (w *world) collect() {
+	for key, c := range w.maps {
+		if len(c.GetOwnerReferences()) > 0 {
+			delete(w.maps, key)
+		}
+	}
+}
+
+// TestWhateverHappens draws a history of edits of spec and status, of ConfigMaps, and of crashes between any two writes, and
+// looks at the end: the wanted ConfigMap exists and no other one of ours; after a deletion nothing is left of either.
+func TestWhateverHappens(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		kind, namespace := "FooBar", "team"
+		if rapid.Bool().Draw(t, "cluster") {
+			kind, namespace = "ClusterFooBar", ""
+		}
+		w := &world{t: t, foobar: object(kind, namespace, "web", "f1", nil), maps: map[string]*unstructured.Unstructured{}}
+		w.watch = watchOf(t, w.foobar)
+		if rapid.Bool().Draw(t, "foreign") {
+			w.maps["other/c"] = object("ConfigMap", "other", "c", "foreign", nil)
+		}
+		spec := rapid.Custom(func(t *rapid.T) any {
+			if rapid.IntRange(0, 4).Draw(t, "malformed") == 0 {
+				return rapid.SampledFrom([]any{nil, int64(7), map[string]any{}, map[string]any{"target": int64(1)}, map[string]any{"target": "a", "type": "Move"}}).Draw(t, "spec")
+			}
+			return map[string]any{"target": rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "target"), "type": rapid.SampledFrom([]string{"Copy", "Link"}).Draw(t, "type"),
+				"targetNamespace": rapid.SampledFrom([]string{"team", "other"}).Draw(t, "namespace")}
+		})
+		edit := func(to any) {
+			w.foobar.Object["spec"] = to
+			w.foobar.SetGeneration(w.foobar.GetGeneration() + 1)
+		}
+		edit(spec.Draw(t, "first"))
+		for range rapid.IntRange(0, 25).Draw(t, "steps") {
+			switch rapid.IntRange(0, 6).Draw(t, "step") {
+			case 0:
+				edit(spec.Draw(t, "edit"))
+			case 1:
+				w.foobar.Object["status"] = rapid.SampledFrom([]any{nil, int64(7), map[string]any{}, map[string]any{"target": "b", "targetNamespace": "other"}}).Draw(t, "status")
+			case 2:
+				w.foobar.SetFinalizers(nil) // by somebody who must not
+			case 3:
+				if ours := w.ours(); len(ours) > 0 {
+					delete(w.maps, rapid.SampledFrom(ours).Draw(t, "deleted"))
+				}
+			default:
+				w.crash = w.writes + rapid.IntRange(0, 6).Draw(t, "crash after")
+				w.reconcile()
+			}
+		}
+		w.crash = 1 << 30
+		w.settle()
+		if seen := observe(w.watch, w.foobar, nil); seen.Rejection == nil {
+			want := specOf(seen.Object)
+			key := want.TargetNamespace + "/" + want.Target
+			if c := w.maps[key]; c == nil {
+				t.Fatalf("%s does not exist; there are %v", key, w.ours())
+			} else if c.GetUID() == "foreign" {
+				key = ""
+			} else if got := slim(c); got != (data{"web", want.Type}) {
+				t.Fatalf("%s holds %v", key, got)
+			}
+			if ours := w.ours(); key != "" && !slices.Equal(ours, []string{key}) {
+				t.Fatalf("wanted %s alone, found %v", key, ours)
+			}
+		} else if ours := w.ours(); len(ours) > 1 {
+			t.Fatalf("malformed, and has %v", ours)
+		}
+		if c := w.maps["other/c"]; c != nil && c.GetUID() == "foreign" && c.Object["data"] != nil {
+			t.Fatalf("wrote to a ConfigMap of somebody else: %v", c)
+		}
+		w.deleteFooBar()
+		if ours := w.ours(); w.foobar != nil || len(ours) > 0 {
+			t.Fatalf("after the deletion: %v, ConfigMaps %v", w.foobar, ours)
+		}
+	})
+}
+
+// settle reconciles until there is nothing to write, or only what conflicts.
+func (w *world) settle() {
+	for range 10 {
+		before := fmt.Sprint(w.foobar, w.maps)
+		if w.reconcile() || fmt.Sprint(w.foobar, w.maps) == before {
+			return
+		}
+	}
+	w.t.Fatalf("no end of writes: %v, %v", w.foobar, w.maps)
+}
+
+// deleteFooBar as an API server does: at once if there is no finalizer.
+func (w *world) deleteFooBar() {
+	if len(w.foobar.GetFinalizers()) == 0 {
+		w.foobar = nil
+		w.collect()
+		return
+	}
+	now := metav1Now()
+	w.foobar.SetDeletionTimestamp(&now)
+	for range 10 {
+		w.crash = w.writes + rapid.IntRange(1, 2).Draw(w.t, "crash after")
+		w.reconcile()
+	}
+}
+
+func metav1Now() metav1.Time { return metav1.NewTime(clock()) }

@@ -1,0 +1,96 @@
+package schema
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func owner(cluster bool) *Head {
+	h := &Head{Resource: Resource{Group: "g", Version: "v1", Kind: "FooBar", Cluster: cluster}}
+	if h.Meta.Name, h.Meta.UID = "a", "u"; !cluster {
+		h.Meta.Namespace = "ns"
+	}
+	return h
+}
+
+// A child is bound by an owner reference where that reaches, and by an annotation elsewhere.
+func TestChildMeta(t *testing.T) {
+	yes := true
+	for name, test := range map[string]struct {
+		cluster   bool
+		namespace string
+		reaches   bool
+	}{
+		"own namespace":     {false, "ns", true},
+		"another namespace": {false, "other", false},
+		"of a cluster's":    {true, "other", true},
+	} {
+		head := owner(test.cluster)
+		want := map[string]any{"name": "c", "namespace": test.namespace, "labels": map[string]string{"l": "v"}}
+		if test.reaches {
+			want["ownerReferences"] = []metav1.OwnerReference{{APIVersion: "g/v1", Kind: "FooBar", Name: "a", UID: "u", Controller: &yes, BlockOwnerDeletion: &yes}}
+		} else {
+			want["annotations"] = map[string]string{"by": "g/v1 FooBar ns/a u"}
+		}
+		if head.Reaches(test.namespace) != test.reaches {
+			t.Errorf("%s: reaches is %v", name, !test.reaches)
+		}
+		if diff := cmp.Diff(want, ChildMeta(head, test.namespace, "c", map[string]string{"l": "v"}, "by")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestChildWrites(t *testing.T) {
+	o := Observed{Children: []Children{{Resource: Pods()}, {Resource: ConfigMaps(), Items: []Child{{Namespace: "a", Name: "x"}, {Namespace: "b", Name: "x", UID: "u", ResourceVersion: "7"}}}}}
+	c := o.Child(ConfigMaps(), "b", "x")
+	if c == nil || c.UID != "u" || o.Child(ConfigMaps(), "c", "x") != nil || o.Child(Pods(), "b", "x") != nil || o.Child(Services(), "b", "x") != nil {
+		t.Fatalf("found %+v", c)
+	}
+	if diff := cmp.Diff(Deletion{Resource: ConfigMaps(), Namespace: "b", Name: "x", UID: "u"}, c.Deletion(ConfigMaps())); diff != "" {
+		t.Error(diff)
+	}
+	want := Patch{Resource: ConfigMaps(), Namespace: "b", Name: "x", UID: "u", ResourceVersion: "7",
+		Body: []byte(`{"data":{"k":"v"},"metadata":{"resourceVersion":"7","uid":"u"}}`)}
+	if diff := cmp.Diff(want, c.Patch(ConfigMaps(), map[string]any{"data": map[string]string{"k": "v"}})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// An operator's conditions take the place of all that is there: what somebody else has put there may be refused.
+func TestConditions(t *testing.T) {
+	early, late := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
+	old := []metav1.Condition{{Type: "Other"}, {Type: "Ready", Status: "True", LastTransitionTime: metav1.NewTime(early)}}
+	got := Conditions(old, 4, late, metav1.Condition{Type: "Stalled", Status: "False", Reason: "B"}, metav1.Condition{Type: "Ready", Status: "True", Reason: "A"})
+	want := []metav1.Condition{{Type: "Ready", Status: "True", Reason: "A", ObservedGeneration: 4, LastTransitionTime: metav1.NewTime(early)},
+		{Type: "Stalled", Status: "False", Reason: "B", ObservedGeneration: 4, LastTransitionTime: metav1.NewTime(late)}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(old) != 2 || old[0].Type != "Other" {
+		t.Errorf("what was given has changed: %+v", old)
+	}
+}
+
+func TestRejectedSince(t *testing.T) {
+	now, early := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	o := Observed{Head: owner(false), Now: now}
+	o.Head.Meta.Generation = 3
+	for name, test := range map[string]struct {
+		recorded metav1.Condition
+		want     time.Time
+	}{
+		"on record":          {metav1.Condition{Type: "Stalled", Status: "True", ObservedGeneration: 3, LastTransitionTime: metav1.NewTime(early)}, early},
+		"of the spec before": {metav1.Condition{Type: "Stalled", Status: "True", ObservedGeneration: 2, LastTransitionTime: metav1.NewTime(early)}, now},
+		"not rejected":       {metav1.Condition{Type: "Stalled", Status: "False", ObservedGeneration: 3, LastTransitionTime: metav1.NewTime(early)}, now},
+		"without a time":     {metav1.Condition{Type: "Stalled", Status: "True", ObservedGeneration: 3}, now},
+		"another condition":  {metav1.Condition{Type: "Ready", Status: "True", ObservedGeneration: 3, LastTransitionTime: metav1.NewTime(early)}, now},
+	} {
+		if got := RejectedSince(o, []metav1.Condition{test.recorded}, "Stalled"); !got.Equal(test.want) {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}

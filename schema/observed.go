@@ -1,0 +1,111 @@
+package schema
+
+import (
+	"maps"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Observed is all that a decision may depend on. No one writes to what it points to.
+type Observed struct {
+	Head *Head
+	// Object is what the converter made of the object, and Rejection why it made nothing: exactly one is set.
+	Object    any
+	Rejection *Rejection
+
+	// Children are the dependents that this very object controls (by UID), one entry for each resource that the watch
+	// owns, in that order. Those of a resource with Owned.Through are beside them what such dependents control.
+	Children []Children
+	// Reads are the objects of other resources that the decision depends on, one entry for each that the watch reads, in
+	// that order.
+	Reads []Children
+	// Refused are dependents of the object that the API server refused to create when they were asked for last, the first few
+	// of them in the order of their names. This process remembers them until they are created, and at most ten minutes after the
+	// last try; the reconcile in which one is refused is followed by another, which sees it.
+	Refused []Refusal
+
+	Now time.Time
+	// WrittenAt is when this process last wrote the object itself; zero if it never did, or does not remember.
+	WrittenAt time.Time
+	// PendingSince is since when this process has known of a change that the status does not report yet; zero if there
+	// is none. See Plan.Pending.
+	PendingSince time.Time
+	// KeepsGeneration: the served schema keeps status.observedGeneration; otherwise its absence is no reason to write.
+	KeepsGeneration bool
+}
+
+// Of returns the children of one resource, in any order.
+func (o *Observed) Of(r Resource) []Child {
+	for i := range o.Children {
+		if o.Children[i].Resource == r {
+			return o.Children[i].Items
+		}
+	}
+	return nil
+}
+
+// Child returns the child of this name, or nil. The namespace is empty for a cluster-scoped one.
+func (o *Observed) Child(r Resource, namespace, name string) *Child {
+	children := o.Of(r)
+	for i := range children {
+		if children[i].Namespace == namespace && children[i].Name == name {
+			return &children[i]
+		}
+	}
+	return nil
+}
+
+// Read returns what is known of a resource that the watch reads.
+func (o *Observed) Read(r Resource) Children {
+	for i := range o.Reads {
+		if o.Reads[i].Resource == r {
+			return o.Reads[i]
+		}
+	}
+	return Children{Resource: r, Unknown: true}
+}
+
+// Children are objects of one resource: the dependents of one object, or all that are read.
+type Children struct {
+	Resource Resource
+	Items    []Child
+	// Unknown: the operator cannot see objects of this resource now. Why says the reason in words for the author of the
+	// object; it is empty while that is being found out.
+	Unknown bool
+	Why     string
+	// Absent: it is unknown because the API server does not serve the resource.
+	Absent bool
+}
+
+// Deletion of the child, if it still is the one that was seen.
+func (c *Child) Deletion(r Resource) Deletion {
+	return Deletion{Resource: r, Namespace: c.Namespace, Name: c.Name, UID: c.UID}
+}
+
+// Patch merges fields into the child, if it still is as it was seen. Fields has no metadata.
+func (c *Child) Patch(r Resource, fields map[string]any) Patch {
+	body := map[string]any{"metadata": map[string]any{"uid": c.UID, "resourceVersion": c.ResourceVersion}}
+	maps.Copy(body, fields)
+	return Patch{Resource: r, Namespace: c.Namespace, Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion, Body: JSON(body)}
+}
+
+// PatchStatus does the same through the status subresource.
+func (c *Child) PatchStatus(r Resource, status map[string]any) Patch {
+	p := c.Patch(r, map[string]any{"status": status})
+	p.Subresource = "status"
+	return p
+}
+
+// Child is one dependent as the cache keeps it.
+type Child struct {
+	Namespace, Name string
+	UID             types.UID
+	ResourceVersion string
+	Created         time.Time // zero if the API server did not say
+	Deleting        bool      // it has a deletionTimestamp
+	// Through is the UID of the child that controls this one, where that is not the object itself; see Owned.Through.
+	Through types.UID
+	// Object is what the watch keeps of it; nil if that is metadata alone.
+	Object any
+}

@@ -1,0 +1,96 @@
+package schema
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestRejectionEvents(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	head := &Head{Resource: Resource{Kind: "FooBar"}}
+	head.Meta.Generation = 3
+	o := Observed{Head: head, Now: now, Rejection: &Rejection{}}
+	for range MaxTold + 2 {
+		o.Rejection.Problems = append(o.Rejection.Problems, Problem{Code: InvalidValue, Path: "spec.a", Found: "7", Want: "be 8"})
+	}
+	events := RejectionEvents(o, now.Add(-time.Minute))
+	if len(events) != MaxTold+1 || !strings.Contains(events[MaxTold].Message, "2 more") {
+		t.Fatalf("%d events: %+v", len(events), events)
+	}
+	cut := o
+	cut.Rejection = &Rejection{Problems: o.Rejection.Problems[:MaxTold], More: 2} // as the cache keeps it
+	if diff := cmp.Diff(events, RejectionEvents(cut, now.Add(-time.Minute))); diff != "" {
+		t.Errorf("-all kept +counted\n%s", diff)
+	}
+	cut.Rejection = &Rejection{Problems: o.Rejection.Problems[:MaxTold], More: 1}
+	if last := RejectionEvents(cut, now)[MaxTold].Message; last != "... and 1 more problem" {
+		t.Errorf("of one more: %s", last)
+	}
+	want := Event{Type: "Warning", Reason: "FooBarFailedValidation", FieldPath: "spec.a", Message: "spec.a: found 7, must be 8",
+		Occasion: "generation 3", Since: now.Add(-time.Minute), AboutSpec: true}
+	if diff := cmp.Diff(want, events[0]); diff != "" {
+		t.Error(diff)
+	}
+	if late := RejectionEvents(o, now.Add(-time.Hour)); late != nil {
+		t.Errorf("of what is long past: %+v", late)
+	}
+	o.Rejection = nil
+	if none := RejectionEvents(o, now); none != nil {
+		t.Errorf("of an object that is served: %+v", none)
+	}
+}
+
+func TestSetCondition(t *testing.T) {
+	early, late := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 2, 0, 0, 0, 500, time.UTC)
+	ready := func(status metav1.ConditionStatus, reason string) metav1.Condition {
+		return metav1.Condition{Type: "Ready", Status: status, Reason: reason}
+	}
+	first := SetCondition(nil, ready("False", "Creating"), early)
+	same := SetCondition(first, ready("False", "Waiting"), late)
+	if got := same[0]; !got.LastTransitionTime.Time.Equal(early) || got.Reason != "Waiting" {
+		t.Errorf("another reason: %+v", got)
+	}
+	turned := SetCondition(same, ready("True", "Created"), late)
+	if got := turned[0]; !got.LastTransitionTime.Time.Equal(late.Truncate(time.Second)) || got.Status != "True" {
+		t.Errorf("another status: %+v", got)
+	}
+	both := SetCondition(turned, metav1.Condition{Type: "Stalled", Status: "True"}, late)
+	both = SetCondition(both, metav1.Condition{Type: "Apart", Status: "True"}, late)
+	var types []string
+	for _, c := range both {
+		types = append(types, c.Type)
+	}
+	if diff := cmp.Diff([]string{"Apart", "Ready", "Stalled"}, types); diff != "" {
+		t.Error(diff)
+	}
+	// A user may write anything: no time, and a type twice.
+	odd := SetCondition([]metav1.Condition{{Type: "Ready", Status: "True"}, {Type: "Ready", Status: "False"}}, ready("True", "x"), late)
+	if len(odd) != 1 || odd[0].LastTransitionTime.IsZero() {
+		t.Errorf("%+v", odd)
+	}
+	if Condition(both, "Ready") == nil || Condition(both, "None") != nil || first[0].Reason != "Creating" {
+		t.Error("Condition, or what was given has changed")
+	}
+}
+
+func TestOwnerText(t *testing.T) {
+	head := &Head{Resource: Resource{Group: "g", Version: "v1", Kind: "FooBar"}}
+	head.Meta.Namespace, head.Meta.Name, head.Meta.UID = "ns", "a", "u"
+	apiVersion, kind, namespace, name, uid, ok := ParseOwnerText(OwnerText(head))
+	if !ok || apiVersion != "g/v1" || kind != "FooBar" || namespace != "ns" || name != "a" || uid != "u" {
+		t.Error(apiVersion, kind, namespace, name, uid, ok)
+	}
+	head.Meta.Namespace = ""
+	if _, _, namespace, name, _, ok := ParseOwnerText(OwnerText(head)); !ok || namespace != "" || name != "a" {
+		t.Error("a cluster-scoped owner", namespace, name, ok)
+	}
+	for _, text := range []string{"", "a b c d", "a b c/d", " b c/d e", "a b c/ e", "a b c/d e f", "a  c/d e"} {
+		if _, _, _, _, _, ok := ParseOwnerText(text); ok {
+			t.Errorf("%q names an owner", text)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package schema
+
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Resource names an API resource that children are made of, or the job itself.
+type Resource struct {
+	Group, Version, Plural, Kind string
+	// Cluster: its objects stand in no namespace.
+	Cluster bool
+}
+
+// Pods, Services and ConfigMaps are resources that most workloads own.
+func Pods() Resource       { return Resource{Version: "v1", Plural: "pods", Kind: "Pod"} }
+func Services() Resource   { return Resource{Version: "v1", Plural: "services", Kind: "Service"} }
+func ConfigMaps() Resource { return Resource{Version: "v1", Plural: "configmaps", Kind: "ConfigMap"} }
+
+// Secrets and Jobs are resources that some workloads own.
+func Secrets() Resource { return Resource{Version: "v1", Plural: "secrets", Kind: "Secret"} }
+func Jobs() Resource {
+	return Resource{Group: "batch", Version: "v1", Plural: "jobs", Kind: "Job"}
+}
+
+// Object is one thing to create: the body is the exact JSON that is posted, but for what is generated.
+type Object struct {
+	Resource  Resource
+	Namespace string
+	Name      string
+	Body      []byte
+	// Shared: an object of that name that belongs to somebody else does as well; it is never touched. It has an effect for
+	// optional resources only.
+	Shared bool
+	// Generate names the generator of fields that may not stand in a plan, such as a private key; see Owned.Generators. It
+	// is called when the object is created, and its result is neither kept nor logged. "": nothing is generated.
+	Generate string
+}
+
+// APIVersion is group and version as objects carry them.
+func (r Resource) APIVersion() string {
+	if r.Group == "" {
+		return r.Version
+	}
+	return r.Group + "/" + r.Version
+}
+
+// OwnerText names an object as an annotation of its dependents does, where owner references do not reach:
+//
+//	test.example.com/v1 FooBar team-a/web 5b2c9d1e-...
+func OwnerText(head *Head) string {
+	return head.Resource.APIVersion() + " " + head.Resource.Kind + " " + head.Key() + " " + string(head.Meta.UID)
+}
+
+// ChildMeta is the metadata of a child to create. It names its owner by an owner reference where that reaches, and else by
+// this annotation: see Owned.OwnerAnnotation, which has the same name.
+func ChildMeta(owner *Head, namespace, name string, labels map[string]string, annotation string) map[string]any {
+	meta := map[string]any{"name": name, "namespace": namespace, "labels": labels}
+	if owner.Reaches(namespace) {
+		meta["ownerReferences"] = []metav1.OwnerReference{OwnerReference(owner)}
+	} else {
+		meta["annotations"] = map[string]string{annotation: OwnerText(owner)}
+	}
+	return meta
+}
+
+// ParseOwnerText is the inverse. ok is false for what OwnerText never returns.
+func ParseOwnerText(text string) (apiVersion, kind, namespace, name string, uid types.UID, ok bool) {
+	parts := strings.Split(text, " ")
+	if len(parts) != 4 || parts[3] == "" {
+		return "", "", "", "", "", false
+	}
+	namespace, name, ok = strings.Cut(parts[2], "/")
+	return parts[0], parts[1], namespace, name, types.UID(parts[3]), ok && name != "" && parts[0] != "" && parts[1] != ""
+}

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package ground
-
-import "os/exec"
-
-// dieWithUs has no equal here: what is started is stopped, and a killed run may leave an operator behind.
-func dieWithUs(*exec.Cmd) {}

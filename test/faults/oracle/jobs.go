@@ -1,0 +1,169 @@
+package oracle
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"stoic/test/faults/history"
+)
+
+// Jobs are the rules for training jobs.
+func Jobs() Rules {
+	return Rules{
+		Settled: func(job *unstructured.Unstructured) bool {
+			s := history.State(job).Type
+			return s == "Succeeded" || s == "Failed"
+		},
+		Restores: func(*unstructured.Unstructured) bool { return false },
+		Status:   history.JobStatus, Owner: history.Owner, Always: []func(*Case) []string{onePod, final, pods}, Writes: Usual,
+	}
+}
+
+// onePod: at any time at most one pod that has not ended, terminating or not, for each replica of a job.
+func onePod(c *Case) (found []string) {
+	live := map[string]map[types.UID]string{} // by replica, then by pod: its name
+	replica := map[types.UID]string{}         // as its first version says: labels may be edited
+	for _, v := range c.Versions {
+		if v.Resource.Resource != "pods" {
+			continue
+		}
+		uid := v.Object.GetUID()
+		if _, known := replica[uid]; !known {
+			replica[uid] = replicaOf(v.Object)
+		}
+		of := replica[uid]
+		if of == "" {
+			continue
+		}
+		phase := history.Phase(v.Object)
+		if v.Type == watch.Deleted || phase == "Succeeded" || phase == "Failed" {
+			delete(live[of], uid)
+			continue
+		}
+		if live[of] == nil {
+			live[of] = map[types.UID]string{}
+		}
+		_, was := live[of][uid]
+		live[of][uid] = v.Object.GetName()
+		if !was && len(live[of]) > 1 {
+			found = append(found, fmt.Sprintf("%d pods that have not ended for one replica (%s) at resourceVersion %s", len(live[of]), of, v.Object.GetResourceVersion()))
+		}
+	}
+	return found
+}
+
+// replicaOf a pod: the job that controls it, its role and its index; "" if it is no job's.
+func replicaOf(pod *unstructured.Unstructured) string {
+	owner := history.Owner(pod)
+	labels := pod.GetLabels()
+	role, index := labels["training.kubeflow.org/replica-type"], labels["training.kubeflow.org/replica-index"]
+	if owner == "" || index == "" {
+		return ""
+	}
+	return fmt.Sprintf("job %s, %s %s", owner, role, index)
+}
+
+// final: a verdict stands for ever, and so does its time.
+func final(c *Case) (found []string) {
+	for uid, versions := range c.Objects {
+		was := ""
+		for _, v := range versions {
+			is := verdict(v.Object)
+			if was != "" && is != was && !(c.Limits.Edited && (is == "" || kindOf(is) == kindOf(was))) {
+				found = append(found, fmt.Sprintf("job %s had the verdict %s, and at resourceVersion %s %s", uid, was, v.Object.GetResourceVersion(), is))
+			}
+			if is != "" {
+				was = is
+			}
+		}
+	}
+	return found
+}
+
+// kindOf a verdict is Succeeded or Failed.
+func kindOf(verdict string) string {
+	kind, _, _ := strings.Cut(verdict, " ")
+	return kind
+}
+
+// verdict of a job; "" if it has none. A Failed that says that the spec is invalid goes when it is repaired.
+func verdict(job *unstructured.Unstructured) string {
+	for _, c := range history.Conditions(job) {
+		if c.Status == "True" && (c.Type == "Succeeded" || c.Type == "Failed" && c.Reason != "InvalidSpec") {
+			at, _, _ := unstructured.NestedString(job.Object, "status", "completionTime")
+			return c.Type + " at " + at
+		}
+	}
+	return ""
+}
+
+// pods: no more are ever made for a job than it has replicas, once more after each suspension, and one for each that failed.
+func pods(c *Case) (found []string) {
+	made, failed := map[types.UID]map[types.UID]bool{}, map[types.UID]map[types.UID]bool{}
+	for _, v := range c.Versions {
+		if v.Resource.Resource != "pods" {
+			continue
+		}
+		owner := history.Owner(v.Object)
+		note(made, owner, v.Object.GetUID())
+		if history.Phase(v.Object) == "Failed" && v.Object.GetDeletionTimestamp() == nil {
+			note(failed, owner, v.Object.GetUID())
+		}
+	}
+	for uid, versions := range c.Objects {
+		limit := replicas(versions)*(1+resumptions(versions)) + len(failed[uid]) + c.Limits.Pods
+		if n := len(made[uid]); n > limit {
+			found = append(found, fmt.Sprintf("%d pods were made for job %s, at most %d (%d failed)", n, uid, limit, len(failed[uid])))
+		}
+	}
+	return found
+}
+
+func note(in map[types.UID]map[types.UID]bool, owner, uid types.UID) {
+	if in[owner] == nil {
+		in[owner] = map[types.UID]bool{}
+	}
+	in[owner][uid] = true
+}
+
+// replicas is the most that a job has ever asked for, role by role.
+func replicas(versions []history.Version) (sum int) {
+	most := map[string]int64{}
+	for _, v := range versions {
+		spec, _ := v.Object.Object["spec"].(map[string]any)
+		for field, value := range spec {
+			roles, ok := value.(map[string]any)
+			if !ok || !strings.HasSuffix(field, "ReplicaSpecs") {
+				continue
+			}
+			for role := range roles {
+				n, ok, err := unstructured.NestedInt64(roles, role, "replicas")
+				if !ok || err != nil {
+					n = 1
+				}
+				most[role] = max(most[role], n)
+			}
+		}
+	}
+	for _, n := range most {
+		sum += int(n)
+	}
+	return sum
+}
+
+// resumptions counts how often a job was suspended and resumed.
+func resumptions(versions []history.Version) (n int) {
+	was := false
+	for _, v := range versions {
+		is, _, _ := unstructured.NestedBool(v.Object.Object, "spec", "runPolicy", "suspend")
+		if was && !is {
+			n++
+		}
+		was = is
+	}
+	return n
+}

@@ -1,0 +1,91 @@
+package scenario
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"stoic/test/faults/oracle"
+)
+
+// Operator is one that the rig takes: how it is installed and started, what it serves, which scenarios its objects have, and
+// what must hold in these. Paths are seen from the root of the checkout.
+type Operator struct {
+	Name    string
+	Package string   // what is built
+	Args    []string // of its command line; see cell.Options.Operator
+	// User is the service account that the operator runs as, and Permissions are the manifests that allow it something.
+	User        string
+	Permissions []string
+	CRDs        []string
+	// Resource of its objects, unless a scenario names another, and of their dependents.
+	Resource   schema.GroupVersionResource
+	Dependents []schema.GroupVersionResource
+	Rules      oracle.Rules
+	// Statuses that the operator never writes, as merge patches, by what they are called.
+	Statuses map[string]any
+	// Foreign: an object that looks like a dependent, and is the user's; nil: there is none.
+	Foreign func(*unstructured.Unstructured) bool
+	// Goals whose plans are tried, such as G1; nil is all.
+	Goals []string
+	// Share: of the fixed sample this operator has one part in so many of what the training operator has.
+	Share int
+	// Basics: every request of every scenario meets a 409, a 500 and a lost answer in each run of everything, before samples
+	// of the other faults are drawn.
+	Basics bool
+	// Canary: healthy jobs beside its plans are timed.
+	Canary    bool
+	Scenarios []Scenario
+}
+
+// Operators are all that the rig takes.
+func Operators() []*Operator {
+	all := []*Operator{training(), fooBars()}
+	for _, o := range all {
+		for i := range o.Scenarios {
+			s := &o.Scenarios[i]
+			s.Operator = o
+			if s.Resource.Empty() {
+				s.Resource = o.Resource
+			}
+		}
+	}
+	return all
+}
+
+// All scenarios, operator by operator.
+func All() (all []Scenario) {
+	for _, o := range Operators() {
+		all = append(all, o.Scenarios...)
+	}
+	return all
+}
+
+// Own lists the dependents among some objects; what is foreign is none.
+func (o *Operator) Own(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	return slices.DeleteFunc(slices.Clone(objects), func(u *unstructured.Unstructured) bool { return o.Foreign != nil && o.Foreign(u) })
+}
+
+// Timed: healthy jobs beside this life are timed.
+func (s Scenario) Timed() bool { return s.Operator.Canary && len(s.Flags) == 0 }
+
+// Resources lists what a history of these scenarios must watch.
+func Resources(scenarios []Scenario) []schema.GroupVersionResource {
+	found := map[schema.GroupVersionResource]bool{core("events"): true}
+	for _, s := range scenarios {
+		for _, r := range slices.Concat([]schema.GroupVersionResource{s.Resource}, s.Operator.Dependents, s.Extras) {
+			found[r] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(found), func(a, b schema.GroupVersionResource) int {
+		return strings.Compare(a.String(), b.String())
+	})
+}
+
+// core is a resource of the core group.
+func core(plural string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Version: "v1", Resource: plural}
+}

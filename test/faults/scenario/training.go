@@ -1,0 +1,219 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"stoic/test/faults/history"
+	"stoic/test/faults/oracle"
+)
+
+// TFJobs and PyTorchJobs are the resources of the jobs.
+func TFJobs() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "kubeflow.org", Version: "v1", Resource: "tfjobs"}
+}
+func PyTorchJobs() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "kubeflow.org", Version: "v1", Resource: "pytorchjobs"}
+}
+
+// training is the operator that serves jobs.
+func training() *Operator {
+	scenarios := append(endings(), edits()...)
+	scenarios = append(scenarios, deletions()...)
+	return &Operator{Name: "training", Package: ".",
+		Args: []string{"controller", "--kubeconfig", "{kubeconfig}", "--namespace", "{namespace}", "--metrics-bind-address", "0", "--health-probe-bind-address", "0", "{flags}"},
+		User: "system:serviceaccount:kubeflow:training-operator", Permissions: []string{"deploy/namespace.yaml", "deploy/rbac"},
+		CRDs:     []string{"deploy/crd", "test/fixtures/podgroups-volcano.yaml"},
+		Resource: TFJobs(), Dependents: []schema.GroupVersionResource{core("pods"), core("services")},
+		Rules: oracle.Jobs(), Statuses: statuses(), Canary: true, Share: 1,
+		Scenarios: append(append(scenarios, others()...), ofKinds()...),
+	}
+}
+
+// statuses of jobs that no operator writes, as merge patches.
+func statuses() map[string]any {
+	return map[string]any{
+		"no conditions":              map[string]any{"conditions": []any{}},
+		"conditions null":            map[string]any{"conditions": nil},
+		"nothing at all":             nil,
+		"counts of a million":        map[string]any{"replicaStatuses": map[string]any{"Worker": map[string]any{"active": 1000000, "succeeded": -5}}},
+		"an unknown replica":         map[string]any{"replicaStatuses": map[string]any{"Nobody": map[string]any{"failed": 3}}},
+		"no start time":              map[string]any{"startTime": nil},
+		"completed in the future":    map[string]any{"completionTime": "2199-01-01T00:00:00Z"},
+		"started long ago":           map[string]any{"startTime": "1970-01-01T00:00:00Z"},
+		"a condition without a type": map[string]any{"conditions": []any{map[string]any{"type": "", "status": "True"}}},
+		"a condition of its own":     map[string]any{"conditions": []any{map[string]any{"type": "Weather", "status": "Unknown"}}},
+		"Running and not Running":    map[string]any{"conditions": []any{map[string]any{"type": "Running", "status": "True"}, map[string]any{"type": "Running", "status": "False"}}},
+	}
+}
+
+// role is one replica type of a TFJob; fields stand beside replicas, pod and container in the pod's spec and container.
+type role struct {
+	name                   string
+	replicas               int
+	fields, pod, container string
+}
+
+// tfJob is the manifest of one.
+func tfJob(policy string, roles ...role) func(string) string {
+	return func(job string) string {
+		var text strings.Builder
+		fmt.Fprintf(&text, "apiVersion: kubeflow.org/v1\nkind: TFJob\nmetadata: {name: %s}\nspec:\n  runPolicy: {%s}\n  tfReplicaSpecs:\n", job, policy)
+		for _, r := range roles {
+			fmt.Fprintf(&text, "    %s:\n      replicas: %d\n", r.name, r.replicas)
+			if r.fields != "" {
+				fmt.Fprintf(&text, "      %s\n", r.fields)
+			}
+			text.WriteString("      template:\n        spec:\n")
+			if r.pod != "" {
+				fmt.Fprintf(&text, "          %s\n", r.pod)
+			}
+			text.WriteString("          containers:\n          - name: tensorflow\n            image: training:1\n")
+			if r.container != "" {
+				fmt.Fprintf(&text, "            %s\n", r.container)
+			}
+		}
+		return text.String()
+	}
+}
+
+func workers(n int, fields string) role { return role{name: "Worker", replicas: n, fields: fields} }
+
+// A replica that failed is made anew when its pod is ten seconds old.
+const aPause = 10 * time.Second
+
+// endings are the ways in which a job ends by itself.
+func endings() []Scenario {
+	const running, clean = "cleanPodPolicy: Running", "cleanPodPolicy: All"
+	return []Scenario{
+		{Name: "succeed", Manifest: tfJob(running, role{name: "Chief", replicas: 1}, workers(1, ""), role{name: "PS", replicas: 1}),
+			Steps: []Step{end("chief-0", 1, 0, run("worker-0", "ps-0"))},
+			End:   all(state("Succeeded"), children("chief-0 Succeeded"))},
+		{Name: "fail", Manifest: tfJob(clean, workers(2, "restartPolicy: Never")),
+			Steps: []Step{end("worker-1", 1, 1, run("worker-0"))},
+			End:   all(state("Failed"), children())},
+		{Name: "restart-in-place", Manifest: tfJob("", workers(1, "restartPolicy: OnFailure")),
+			Steps: []Step{restart("worker-0", run("worker-0")), end("worker-0", 1, 0, restarted("worker-0"))},
+			End:   all(state("Succeeded"), children("worker-0 Succeeded"))},
+		{Name: "exit-code-permanent", Manifest: tfJob(running, workers(2, "restartPolicy: ExitCode")),
+			Steps: []Step{end("worker-1", 1, 1, run("worker-0"))},
+			End:   all(state("Failed"), children("worker-1 Failed"))},
+		{Name: "exit-code-retry", Slow: aPause, Manifest: tfJob("", workers(2, "restartPolicy: ExitCode")),
+			Steps: []Step{end("worker-0", 1, 137, run("worker-1")), end("worker-0", 2, 0, run("worker-1"))},
+			End:   all(state("Succeeded"), children("worker-0 Succeeded", "worker-1 Running"))},
+		{Name: "backoff-limit", Slow: aPause, Manifest: tfJob(running+", backoffLimit: 1", workers(1, "restartPolicy: ExitCode")),
+			Steps: []Step{end("worker-0", 1, 137, always), end("worker-0", 2, 137, always)},
+			End:   all(state("Failed"), children("worker-0 Failed"))},
+		{Name: "backoff-limit-in-place", Manifest: tfJob(running+", backoffLimit: 1", workers(1, "restartPolicy: OnFailure")),
+			Steps: []Step{restart("worker-0", run("worker-0"))},
+			End:   all(state("Failed"), children())},
+		// The limit is set when the pods run: counted from the beginning, it might be reached while the operator is down.
+		{Name: "deadline", Slow: 5 * time.Second, Manifest: tfJob(running, workers(1, "")),
+			Steps: []Step{edit("set a deadline", run("worker-0"), `{"spec":{"runPolicy":{"activeDeadlineSeconds":5}}}`)},
+			End:   all(state("Failed"), children())},
+		{Name: "time-to-live", Slow: 2 * time.Second, Manifest: tfJob("ttlSecondsAfterFinished: 2", workers(1, "")),
+			Steps: []Step{end("worker-0", 1, 0, always)},
+			End:   nothing},
+	}
+}
+
+// edits are changes of a job's spec.
+func edits() []Scenario {
+	const cpu = `{"spec":{"tfReplicaSpecs":{"Worker":{"template":{"spec":{"containers":[{"name":"tensorflow","image":"training:1","resources":{"limits":{"cpu":%q}}}]}}}}}}`
+	const path = "spec.tfReplicaSpecs.Worker.template.spec.containers[0].resources.limits.cpu"
+	right, wrong := fmt.Sprintf(cpu, "1"), fmt.Sprintf(cpu, "1e1.5")
+	noChildren := children()
+	// An author who repairs a spec has read what is wrong with it: an operator that dies before it tells need not tell
+	// of what is no more.
+	known := all(was("Stalled"), told(path))
+	return []Scenario{
+		{Name: "scale-up", Manifest: tfJob("", workers(1, "")),
+			Steps: []Step{edit("two workers", run("worker-0"), `{"spec":{"tfReplicaSpecs":{"Worker":{"replicas":2}}}}`)},
+			End:   all(state("Running"), active("Worker", 2), children("worker-0 Running", "worker-1 Running"))},
+		{Name: "scale-down", Manifest: tfJob("", workers(2, "")),
+			Steps: []Step{edit("one worker", run("worker-0", "worker-1"), `{"spec":{"tfReplicaSpecs":{"Worker":{"replicas":1}}}}`)},
+			End:   all(state("Running"), active("Worker", 1), children("worker-0 Running"))},
+		{Name: "suspend-resume", Manifest: tfJob("", workers(1, "")),
+			Steps: []Step{edit("suspend", run("worker-0"), `{"spec":{"runPolicy":{"suspend":true}}}`),
+				edit("resume", noChildren, `{"spec":{"runPolicy":{"suspend":false}}}`),
+				end("worker-0", 2, 0, always)},
+			End: all(state("Succeeded"), children("worker-0 Succeeded"))},
+		{Name: "malformed-repaired", Paths: []string{path},
+			Manifest: tfJob("", role{name: "Worker", replicas: 1, container: `resources: {limits: {cpu: "1e1.5"}}`}),
+			Steps:    []Step{edit("repair", known, right), end("worker-0", 1, 0, always)},
+			End:      all(state("Succeeded"), children("worker-0 Succeeded"))},
+		{Name: "running-malformed-repaired", Paths: []string{path}, Manifest: tfJob("", workers(1, "")),
+			Steps: []Step{edit("spoil", run("worker-0"), wrong), edit("repair", known, right),
+				end("worker-0", 1, 0, always)},
+			End: all(state("Succeeded"), children("worker-0 Succeeded"))},
+	}
+}
+
+// deletions are the ways in which a user deletes a job.
+func deletions() []Scenario {
+	both := run("worker-0", "worker-1")
+	life := func(name string, propagation metav1.DeletionPropagation, end Check) Scenario {
+		return Scenario{Name: name, Manifest: tfJob("", workers(2, "")), Steps: []Step{drop(propagation, both)}, End: end}
+	}
+	again := Scenario{Name: "delete-create", Manifest: tfJob("", workers(1, "")),
+		End: all(state("Succeeded"), children("worker-0 Succeeded"))}
+	once := again
+	anew := func(v history.View) (bool, string) {
+		return v.Job == nil || v.Incarnations[v.Job.GetUID()] == 2, describe(v)
+	}
+	again.Steps = []Step{drop(metav1.DeletePropagationBackground, run("worker-0")),
+		{"create another of the same name", anew, func(ctx context.Context, a Actor) error {
+			return a.create(ctx, once)
+		}},
+		// The old job's service may stand in the way for a moment; a worker that ends before it has its own was none.
+		end("worker-0", 2, 0, served("worker-0"))}
+	return []Scenario{
+		life("delete-foreground", metav1.DeletePropagationForeground, nothing),
+		life("delete-background", metav1.DeletePropagationBackground, nothing),
+		life("delete-orphan", metav1.DeletePropagationOrphan, all(gone, children("worker-0 Running", "worker-1 Running"))),
+		again,
+	}
+}
+
+// others need more than pods and services.
+func others() []Scenario {
+	return []Scenario{
+		// Nothing places pods for Volcano here: their template names the scheduler that is there.
+		{Name: "gang", Flags: []string{"--gang-scheduler-name=volcano"}, Extras: []schema.GroupVersionResource{{Group: "scheduling.volcano.sh", Version: "v1beta1", Resource: "podgroups"}},
+			Manifest: tfJob("cleanPodPolicy: Running", role{name: "Worker", replicas: 2, pod: "schedulerName: default-scheduler"}),
+			Steps:    []Step{admit(), end("worker-0", 1, 0, run("worker-1"))},
+			End:      all(state("Succeeded"), children("worker-0 Succeeded"), extras())},
+		// The coscheduling plugin's group has no CRD here. The job waits, and can be suspended meanwhile.
+		{Name: "gang-without-crd", Flags: []string{"--gang-scheduler-name=default-scheduler"}, Manifest: tfJob("", workers(2, "")),
+			Steps: []Step{edit("suspend", was("Created"), `{"spec":{"runPolicy":{"suspend":true}}}`)},
+			End:   all(state("Suspended"), children(), extras())},
+		{Name: "elastic", Resource: PyTorchJobs(), Manifest: elastic,
+			Extras: []schema.GroupVersionResource{{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}},
+			Steps: []Step{edit("two workers", all(run("worker-0"), extras(autoscaler)), `{"spec":{"pytorchReplicaSpecs":{"Worker":{"replicas":2}}}}`),
+				end("worker-1", 1, 0, run("worker-0")), end("worker-0", 1, 0, always)},
+			End: all(state("Succeeded"), children("worker-0 Succeeded", "worker-1 Succeeded"), extras())},
+	}
+}
+
+func elastic(job string) string {
+	return fmt.Sprintf(`apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: %s}
+spec:
+  elasticPolicy:
+    minReplicas: 1
+    maxReplicas: 3
+    metrics: [{type: Resource, resource: {name: cpu, target: {type: AverageValue, averageValue: "0.5"}}}]
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: 1
+      template:
+        spec:
+          containers: [{name: pytorch, image: "training:1"}]
+`, job)
+}

@@ -1,0 +1,444 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"stoic/cli/cluster"
+	"stoic/test/operator"
+)
+
+const (
+	foobarUser   = "system:serviceaccount:test-operators:foobar-operator"
+	foobarDeploy = root + "/examples/operators/foobar/deploy"
+	foobarLabel  = "test.example.com/operator=foobar"
+)
+
+// foobars is a control plane with the operator of examples/operators/foobar, under the permissions that it ships with.
+type foobars struct {
+	*rig
+	program string
+}
+
+// TestFooBar runs an operator that is written on the engine alone.
+func TestFooBar(t *testing.T) {
+	t.Parallel() // it mostly waits
+	f := &foobars{program: build(t, "./examples/operators/foobar/cmd", raceDetector()...)}
+	f.rig = bareRig(t, cluster.Options{Nodes: -1, Users: map[string]string{"foobar": foobarUser},
+		CRDs: []string{filepath.Join(root, "test/fixtures/foobars-open.yaml"), filepath.Join(root, "test/fixtures/clusterfoobars-open.yaml")}})
+	f.kubectl(t, nil, "apply", "-f", foobarDeploy+"/namespace.yaml", "-f", foobarDeploy+"/rbac.yaml")
+	f.namespace(t, "malformed")
+	f.storeMalformed(t)
+	f.kubectl(t, nil, "replace", "-f", foobarDeploy+"/crd")
+	began := time.Now()
+	p := f.start(t)
+	t.Run("scenarios", func(t *testing.T) {
+		sideBySide(t, f, map[string]func(*testing.T, *foobars){
+			"malformed":             foobarMalformed,
+			"target changed":        foobarTargetChanged,
+			"another namespace":     foobarElsewhere,
+			"status edited":         foobarStatusEdited,
+			"foreign ConfigMap":     foobarForeign,
+			"ConfigMap edited":      foobarConfigMapEdited,
+			"refused":               foobarRefused,
+			"cluster-scoped":        foobarClusterScoped,
+			"namespace comes later": foobarNamespaceLater,
+		})
+	})
+	t.Run("idle", func(t *testing.T) { foobarIdle(t, f, p) })
+	p.stop(t)
+	t.Run("killed", func(t *testing.T) { foobarKilled(t, f) })
+	t.Run("CRD recreated", func(t *testing.T) { foobarCRDRecreated(t, f) })
+	for _, q := range f.requestsOf(t, foobarUser) {
+		if q.ResponseStatus.Code == http.StatusForbidden && !strings.Contains(q.RequestURI, "/namespaces/gone/") {
+			t.Errorf("forbidden: %s %s", q.Verb, q.RequestURI)
+		}
+	}
+	t.Logf("FooBar took %v after the control plane was up", time.Since(began))
+}
+
+func (f *foobars) start(t *testing.T, more ...string) *process {
+	t.Helper()
+	return &process{operator.InTest(t, operator.Options{Command: []string{f.program, "--kubeconfig", "{kubeconfig}", "--leader-elect", "--leader-election-namespace",
+		"test-operators", "--metrics-bind-address", "{metrics}", "--health-probe-bind-address", "{probes}", "{flags}"}, Kubeconfig: f.cluster.UserKubeconfig("foobar"), Flags: more})}
+}
+
+func foobar(kind, name, spec string) string {
+	if spec != "" {
+		spec = "\nspec: " + spec
+	}
+	return "apiVersion: test.example.com/v1alpha1\nkind: " + kind + "\nmetadata: {name: " + name + "}" + spec + "\n"
+}
+
+// read a FooBar, or a ClusterFooBar if the namespace is empty; nil if there is none.
+func (f *foobars) read(t *testing.T, ns, name string) *unstructured.Unstructured {
+	t.Helper()
+	all := f.dynamic.Resource(runtimeschema.GroupVersionResource{Group: "test.example.com", Version: "v1alpha1", Resource: "clusterfoobars"})
+	get := all.Get
+	if ns != "" {
+		get = f.dynamic.Resource(runtimeschema.GroupVersionResource{Group: "test.example.com", Version: "v1alpha1", Resource: "foobars"}).Namespace(ns).Get
+	}
+	u, err := get(context.Background(), name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		t.Fatalf("get %s/%s: %v", ns, name, err)
+	}
+	return u
+}
+
+// condition is "True Exists" and the like, with the message.
+func condition(u *unstructured.Unstructured, of string) (says, message string) {
+	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	for _, raw := range conditions {
+		if c, _ := raw.(map[string]any); c["type"] == of {
+			return fmt.Sprint(c["status"], " ", c["reason"]), fmt.Sprint(c["message"])
+		}
+	}
+	return "none", ""
+}
+
+// target is namespace/name of the ConfigMap on record.
+func target(u *unstructured.Unstructured) string {
+	ns, _, _ := unstructured.NestedString(u.Object, "status", "targetNamespace")
+	name, _, _ := unstructured.NestedString(u.Object, "status", "target")
+	return ns + "/" + name
+}
+
+// awaitReady waits until a FooBar is ready with that ConfigMap on record, and reports this generation.
+func (f *foobars) awaitReady(t *testing.T, ns, name, want string) {
+	t.Helper()
+	await(t, ns+"/"+name+" to be ready", func() (bool, string) {
+		u := f.read(t, ns, name)
+		if u == nil {
+			return false, "nothing"
+		}
+		ready, message := condition(u, "Ready")
+		generation, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration")
+		return ready == "True Exists" && target(u) == want && generation == u.GetGeneration(), fmt.Sprint(ready, ": ", message, ", on record ", target(u))
+	})
+}
+
+// maps are the ConfigMaps of the operator in some namespaces, with the FooBar that each names.
+func (f *foobars) maps(t *testing.T, namespaces ...string) string {
+	t.Helper()
+	var found []string
+	for _, ns := range namespaces {
+		list, err := f.typed.CoreV1().ConfigMaps(ns).List(context.Background(), metav1.ListOptions{LabelSelector: foobarLabel})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range list.Items {
+			found = append(found, ns+"/"+c.Name+"="+c.Data["foobar"])
+		}
+	}
+	slices.Sort(found)
+	return strings.Join(found, " ")
+}
+
+func (f *foobars) awaitMaps(t *testing.T, want string, namespaces ...string) {
+	t.Helper()
+	await(t, "the ConfigMaps "+want, func() (bool, string) {
+		got := f.maps(t, namespaces...)
+		return got == want, got
+	})
+}
+
+func (f *foobars) patch(t *testing.T, ns, name, patch string) {
+	t.Helper()
+	f.kubectl(t, nil, "-n", ns, "patch", "foobar", name, "--type=merge", "-p", patch)
+}
+
+// foobarTargetChanged: the former ConfigMap goes when the new one exists, and not before.
+func foobarTargetChanged(t *testing.T, f *foobars) {
+	ns := f.namespace(t, "changed")
+	changes, err := f.typed.CoreV1().ConfigMaps(ns).Watch(context.Background(), metav1.ListOptions{LabelSelector: foobarLabel})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer changes.Stop()
+	f.apply(t, ns, foobar("FooBar", "one", "{target: a}"))
+	f.awaitReady(t, ns, "one", ns+"/a")
+	c, err := f.typed.CoreV1().ConfigMaps(ns).Get(context.Background(), "a", metav1.GetOptions{})
+	if err != nil || c.Data["foobar"] != "one" || c.Data["type"] != "Copy" || len(c.OwnerReferences) != 1 || c.OwnerReferences[0].Name != "one" {
+		t.Errorf("the ConfigMap: %+v, %v", c, err)
+	}
+	if finalizers := f.read(t, ns, "one").GetFinalizers(); len(finalizers) > 0 {
+		t.Errorf("guards nothing: %v", finalizers)
+	}
+	f.patch(t, ns, "one", `{"spec":{"target":"b"}}`)
+	f.awaitReady(t, ns, "one", ns+"/b")
+	f.awaitMaps(t, ns+"/b=one", ns)
+	f.patch(t, ns, "one", `{"spec":{"type":"Link"}}`)
+	await(t, "the other type", func() (bool, string) {
+		c, err := f.typed.CoreV1().ConfigMaps(ns).Get(context.Background(), "b", metav1.GetOptions{})
+		return err == nil && c.Data["type"] == "Link", fmt.Sprint(c, err)
+	})
+	f.kubectl(t, nil, "-n", ns, "delete", "foobar", "one")
+	f.awaitMaps(t, "", ns)
+	var order []string
+	for len(order) == 0 || order[len(order)-1] != "DELETED b" {
+		select {
+		case event := <-changes.ResultChan():
+			object, err := nameOf(event)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if event.Type != watch.Modified {
+				order = append(order, string(event.Type)+" "+object)
+			}
+		case <-time.After(patience):
+			t.Fatalf("the watch has shown %v", order)
+		}
+	}
+	if got := strings.Join(order, ", "); got != "ADDED a, ADDED b, DELETED a, DELETED b" {
+		t.Errorf("the order of events: %s", got)
+	}
+}
+
+// nameOf the object of an event.
+func nameOf(e watch.Event) (string, error) {
+	object, ok := e.Object.(metav1.Object)
+	if !ok {
+		return "", fmt.Errorf("an event %s of %T", e.Type, e.Object)
+	}
+	return object.GetName(), nil
+}
+
+// foobarElsewhere: a ConfigMap that no owner reference reaches is guarded by a finalizer.
+func foobarElsewhere(t *testing.T, f *foobars) {
+	ns, other := f.namespace(t, "here"), f.namespace(t, "there")
+	f.apply(t, ns, foobar("FooBar", "two", "{target: a, targetNamespace: there}"))
+	f.awaitReady(t, ns, "two", "there/a")
+	u := f.read(t, ns, "two")
+	if finalizers := fmt.Sprint(u.GetFinalizers()); finalizers != "[test.example.com/cleanup]" {
+		t.Errorf("finalizers %s", finalizers)
+	}
+	c, err := f.typed.CoreV1().ConfigMaps(other).Get(context.Background(), "a", metav1.GetOptions{})
+	want := "test.example.com/v1alpha1 FooBar here/two " + string(u.GetUID())
+	if err != nil || len(c.OwnerReferences) != 0 || c.Annotations["test.example.com/owner"] != want {
+		t.Errorf("the ConfigMap: %+v, %v, want the annotation %s", c, err, want)
+	}
+	guarded, made := -1, -1
+	for i, q := range f.requestsOf(t, foobarUser) {
+		switch {
+		case q.Verb == "patch" && q.ObjectRef.Name == "two" && q.ObjectRef.Namespace == ns && q.ObjectRef.Subresource == "" && guarded < 0:
+			guarded = i
+		case q.Verb == "create" && q.ObjectRef.Resource == "configmaps" && q.ObjectRef.Namespace == other && made < 0:
+			made = i
+		}
+	}
+	if guarded < 0 || made < guarded {
+		t.Errorf("the finalizer is request %d, the ConfigMap is %d", guarded, made)
+	}
+	f.patch(t, ns, "two", `{"spec":{"target":"b"}}`)
+	f.awaitMaps(t, "there/b=two", ns, other)
+	f.patch(t, ns, "two", `{"spec":{"targetNamespace":null}}`)
+	f.awaitMaps(t, "here/b=two", ns, other)
+	f.patch(t, ns, "two", `{"spec":{"targetNamespace":"there"}}`)
+	f.awaitMaps(t, "there/b=two", ns, other)
+	f.kubectl(t, nil, "-n", ns, "delete", "foobar", "two", "--timeout=60s")
+	f.awaitMaps(t, "", ns, other)
+}
+
+func foobarStatusEdited(t *testing.T, f *foobars) {
+	ns := f.namespace(t, "edited")
+	f.apply(t, ns, foobar("FooBar", "three", "{target: a}"))
+	f.awaitReady(t, ns, "three", ns+"/a")
+	for _, status := range []string{`{"status":null}`, `{"status":{"target":"other","conditions":[]}}`, `{"status":{"observedGeneration":77}}`} {
+		f.kubectl(t, nil, "-n", ns, "patch", "foobar", "three", "--subresource=status", "--type=merge", "-p", status)
+		f.awaitReady(t, ns, "three", ns+"/a")
+	}
+	f.awaitMaps(t, ns+"/a=three", ns)
+}
+
+// foobarForeign: a ConfigMap of somebody else is left and reported.
+func foobarForeign(t *testing.T, f *foobars) {
+	ns := f.namespace(t, "foreign")
+	f.kubectl(t, nil, "-n", ns, "create", "configmap", "taken", "--from-literal=whose=mine")
+	f.apply(t, ns, foobar("FooBar", "four", "{target: free}"))
+	f.awaitReady(t, ns, "four", ns+"/free")
+	f.patch(t, ns, "four", `{"spec":{"target":"taken"}}`)
+	f.awaitEvent(t, ns, "four", "NameConflict", "", "ConfigMap foreign/taken exists and belongs to somebody else")
+	u := f.read(t, ns, "four")
+	if ready, _ := condition(u, "Ready"); ready != "False Creating" || target(u) != ns+"/free" {
+		t.Errorf("Ready is %s, on record %s", ready, target(u))
+	}
+	f.awaitMaps(t, ns+"/free=four", ns) // the former one stays until there is a new one
+	f.kubectl(t, nil, "-n", ns, "delete", "foobar", "four")
+	f.awaitMaps(t, "", ns)
+	if out := f.kubectl(t, nil, "-n", ns, "get", "configmap", "taken", "-o", "jsonpath={.data.whose}"); out != "mine" {
+		t.Errorf("the foreign ConfigMap says %q", out)
+	}
+}
+
+func foobarConfigMapEdited(t *testing.T, f *foobars) {
+	ns := f.namespace(t, "drift")
+	f.apply(t, ns, foobar("FooBar", "five", "{target: a}"))
+	f.awaitReady(t, ns, "five", ns+"/a")
+	f.kubectl(t, nil, "-n", ns, "patch", "configmap", "a", "--type=merge", "-p", `{"data":{"foobar":"else","more":"kept"}}`)
+	f.awaitMaps(t, ns+"/a=five", ns)
+	f.kubectl(t, nil, "-n", ns, "label", "configmap", "a", "test.example.com/operator-")
+	f.awaitMaps(t, ns+"/a=five", ns)
+	f.kubectl(t, nil, "-n", ns, "delete", "configmap", "a", "--wait=false")
+	f.awaitMaps(t, ns+"/a=five", ns)
+	f.awaitReady(t, ns, "five", ns+"/a")
+}
+
+// foobarRefused: the CRD keeps malformed specs out, and what there is stays.
+func foobarRefused(t *testing.T, f *foobars) {
+	ns := f.namespace(t, "turned")
+	f.apply(t, ns, foobar("FooBar", "six", "{target: a}"))
+	f.awaitReady(t, ns, "six", ns+"/a")
+	if _, err := f.tryKubectl(nil, "-n", ns, "patch", "foobar", "six", "--type=merge", "-p", `{"spec":{"target":"No_Name"}}`); err == nil {
+		t.Error("the CRD lets a malformed target in")
+	}
+	f.awaitMaps(t, ns+"/a=six", ns)
+}
+
+func foobarClusterScoped(t *testing.T, f *foobars) {
+	ns, other := f.namespace(t, "wide-a"), f.namespace(t, "wide-b")
+	f.kubectl(t, []byte(foobar("ClusterFooBar", "seven", "{target: a, targetNamespace: wide-a}")), "apply", "-f", "-")
+	f.awaitReady(t, "", "seven", "wide-a/a")
+	f.kubectl(t, nil, "patch", "cfb", "seven", "--type=merge", "-p", `{"spec":{"targetNamespace":"wide-b"}}`)
+	f.awaitReady(t, "", "seven", "wide-b/a")
+	f.awaitMaps(t, "wide-b/a=seven", ns, other)
+	if out, err := f.tryKubectl([]byte(foobar("ClusterFooBar", "eight", "{target: a}")), "apply", "-f", "-"); err == nil || !strings.Contains(out, "targetNamespace: Required value") {
+		t.Errorf("without a namespace: %s", out)
+	}
+	f.kubectl(t, nil, "delete", "cfb", "seven", "--timeout=60s")
+	f.awaitMaps(t, "", ns, other)
+}
+
+// foobarNamespaceLater: that the namespace of the ConfigMap is not there is reported, and mended when it comes.
+func foobarNamespaceLater(t *testing.T, f *foobars) {
+	ns := f.namespace(t, "early")
+	f.apply(t, ns, foobar("FooBar", "nine", "{target: a, targetNamespace: late}"))
+	f.awaitEvent(t, ns, "nine", "ConfigMapFailed", "", `namespace late`)
+	f.namespace(t, "late")
+	f.awaitReady(t, ns, "nine", "late/a")
+	f.kubectl(t, nil, "-n", ns, "delete", "foobar", "nine", "--timeout=60s")
+	f.awaitMaps(t, "", "late")
+}
+
+func (f *foobars) awaitEvent(t *testing.T, ns, name, reason, path, says string) {
+	t.Helper()
+	await(t, "the event "+reason+" of "+ns+"/"+name, func() (bool, string) {
+		list, err := f.typed.CoreV1().Events(ns).List(context.Background(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var seen []string
+		for _, e := range list.Items {
+			if e.Reason == reason && e.InvolvedObject.FieldPath == path && strings.Contains(e.Message, says) {
+				return true, ""
+			}
+			seen = append(seen, e.Reason+" "+e.InvolvedObject.FieldPath+" "+e.Message)
+		}
+		return false, strings.Join(seen, "\n")
+	})
+}
+
+// foobarIdle: an operator with nothing to do requests nothing but its lease, and every 30 s, for each of its three
+// resources, whether the API server still serves it.
+func foobarIdle(t *testing.T, f *foobars, p *process) {
+	await(t, "all keys and events to be worked off", func() (bool, string) {
+		keys, _ := p.metric(t, "workqueue_depth")
+		busy, _ := p.metric(t, "workqueue_unfinished_work_seconds")
+		events, _ := p.metric(t, "foobar_operator_events_backlog")
+		return keys == 0 && busy == 0 && events == 0, fmt.Sprintf("%v keys, %v busy, %v events", keys, busy, events)
+	})
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); { // the reconciles that every write requeues
+		time.Sleep(100 * time.Millisecond)
+	}
+	before := len(f.requestsOf(t, foobarUser))
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
+		time.Sleep(100 * time.Millisecond) // absence cannot be awaited, only watched for a while
+	}
+	discoveries := 0
+	for _, q := range f.requestsOf(t, foobarUser)[before:] {
+		switch path, _, _ := strings.Cut(q.RequestURI, "?"); {
+		case q.ObjectRef.Resource == "leases", q.Verb == "watch": // a watch is answered when it ends
+		case q.Verb == "get" && (path == "/apis/test.example.com/v1alpha1" || path == "/api/v1"):
+			discoveries++
+		default:
+			t.Errorf("a request of an idle operator: %s %s", q.Verb, q.RequestURI)
+		}
+	}
+	if discoveries > 3 {
+		t.Errorf("%d discoveries within five seconds", discoveries)
+	}
+}
+
+// foobarKilled: the operator is killed when a ConfigMap was created, before the former one is deleted, and when
+// everything was asked to go. It serves one namespace, and sees what its FooBars have in another all the same.
+func foobarKilled(t *testing.T, f *foobars) {
+	ns, other := f.namespace(t, "killed"), f.namespace(t, "killed-there")
+	p := f.start(t, "--namespace", ns)
+	f.apply(t, ns, foobar("FooBar", "ten", "{target: a-0, targetNamespace: killed-there}"))
+	f.apply(t, ns, foobar("FooBar", "eleven", "{target: b-0}"))
+	f.awaitReady(t, ns, "ten", other+"/a-0")
+	f.awaitReady(t, ns, "eleven", ns+"/b-0")
+	for i := 1; i <= 3; i++ {
+		changes, err := f.typed.CoreV1().ConfigMaps(other).Watch(context.Background(), metav1.ListOptions{LabelSelector: foobarLabel})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.patch(t, ns, "ten", fmt.Sprintf(`{"spec":{"target":"a-%d"}}`, i))
+		for seen := 0; seen < i; { // the first round ends with the creation at the latest, the others a little later
+			if e := <-changes.ResultChan(); e.Type == watch.Added {
+				seen = i
+			}
+		}
+		p.kill(t)
+		changes.Stop()
+		f.patch(t, ns, "eleven", fmt.Sprintf(`{"spec":{"target":"b-%d"}}`, i))
+		if i == 2 { // and with nothing on record
+			f.kubectl(t, nil, "-n", ns, "patch", "foobar", "ten", "--subresource=status", "--type=merge", "-p", `{"status":null}`)
+		}
+		f.kubectl(t, nil, "-n", "test-operators", "delete", "lease", "foobar-operator") // else the next one waits for its end
+		p = f.start(t, "--namespace", ns)
+		f.awaitReady(t, ns, "ten", fmt.Sprintf("%s/a-%d", other, i))
+		f.awaitMaps(t, fmt.Sprintf("%s/a-%d=ten %s/b-%d=eleven", other, i, ns, i), ns, other)
+	}
+	f.kubectl(t, nil, "-n", ns, "delete", "foobar", "ten", "--wait=false")
+	p.kill(t)
+	f.kubectl(t, nil, "-n", "test-operators", "delete", "lease", "foobar-operator")
+	p = f.start(t, "--namespace", ns)
+	await(t, "the end of the FooBar", func() (bool, string) {
+		u := f.read(t, ns, "ten")
+		return u == nil, fmt.Sprint(u)
+	})
+	f.awaitMaps(t, ns+"/b-3=eleven", ns, other)
+	p.stop(t)
+}
+
+// foobarCRDRecreated: the CRD goes with all objects, those with a finalizer among them, and comes again.
+func foobarCRDRecreated(t *testing.T, f *foobars) {
+	ns, other := f.namespace(t, "again"), f.namespace(t, "again-there")
+	f.start(t)
+	f.apply(t, ns, foobar("FooBar", "twelve", "{target: a, targetNamespace: again-there}"))
+	f.awaitReady(t, ns, "twelve", other+"/a")
+	f.kubectl(t, nil, "delete", "-f", foobarDeploy+"/crd/foobars.yaml", "--timeout=60s")
+	f.awaitMaps(t, "", ns, other)
+	f.kubectl(t, nil, "apply", "-f", foobarDeploy+"/crd/foobars.yaml")
+	await(t, "the FooBar to be taken", func() (bool, string) {
+		out, err := f.tryKubectl([]byte(foobar("FooBar", "twelve", "{target: a, targetNamespace: again-there}")), "-n", ns, "apply", "-f", "-")
+		return err == nil, out
+	})
+	f.awaitReady(t, ns, "twelve", other+"/a")
+	f.kubectl(t, nil, "-n", ns, "delete", "foobar", "twelve", "--timeout=60s")
+}

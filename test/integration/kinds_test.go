@@ -1,0 +1,321 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/cli/cluster"
+	"stoic/schema"
+	"stoic/training"
+	"stoic/training/kinds"
+)
+
+// leading is a kind whose jobs have a replica that leads, replica 0 of a replica type, and others.
+type leading struct {
+	kind *training.Kind
+	// first is the pod of a job named job that leads, second one that does not; counts are their replica types with the
+	// number of replicas.
+	first, second string
+	counts        map[string]int
+	whole         bool // pods of the first replica type carry the master label and decide alone
+	running, done string
+	variables     map[string]string // of a pod of a job of two replicas: NAME=value, or NAME=field:path of the pod
+	wrong         map[string]any    // replica specs that are rejected
+	problem       event
+}
+
+func leadingKinds() []leading {
+	rejected := func(kind *training.Kind, path, message string) event {
+		return event{"Warning", kind.Name + "FailedValidation", path, path + ": " + message}
+	}
+	masters, workers := map[string]int{"Master": 1, "Worker": 1}, map[string]int{"Worker": 2}
+	const address = "MASTER_PORT=9999 MASTER_ADDR=job-master-0 WORLD_SIZE=2 RANK=%d PYTHONUNBUFFERED=1 WORKER_PORT=9999 WORKER_ADDRS=job-worker-0"
+	const coordinator = "PYTHONUNBUFFERED=1 COORDINATOR_PORT=6666 COORDINATOR_ADDRESS=job-worker-0 NUM_PROCESSES=2 PROCESS_ID=%d"
+	const paddle = "PYTHONUNBUFFERED=1 PADDLE_JOB_ID=job PADDLE_NNODES=2 "
+	return []leading{
+		{kind: kinds.XGBoostJob(), first: "job-master-0", second: "job-worker-0", counts: masters, whole: true,
+			running: "XGBoostJob job is running.", done: "XGBoostJob job is successfully completed.",
+			variables: map[string]string{"job-master-0": fmt.Sprintf(address, 0), "job-worker-0": fmt.Sprintf(address, 1)},
+			wrong:     map[string]any{"Worker": roleOf(kinds.XGBoostJob(), 1, "Never", nil)},
+			problem:   rejected(kinds.XGBoostJob(), "spec.xgbReplicaSpecs.Master", "must be set")},
+		{kind: kinds.PaddleJob(), first: "job-worker-0", second: "job-worker-1", counts: workers,
+			running: "PaddleJob NS/job is running.", done: "PaddleJob NS/job successfully completed.",
+			variables: map[string]string{"job-worker-0": paddle + "POD_IP_DUMMY=field:status.podIP PADDLE_MASTER=$(POD_IP_DUMMY):36543",
+				"job-worker-1": paddle + "PADDLE_MASTER=job-worker-0:36543"},
+			wrong: map[string]any{"Master": roleOf(kinds.PaddleJob(), 0, "Never", nil), "Worker": roleOf(kinds.PaddleJob(), 1, "Never", nil)},
+			problem: rejected(kinds.PaddleJob(), "spec.paddleReplicaSpecs.Master.replicas",
+				"found number 0, must be at least 1; remove `Master` for a job of workers alone")},
+		{kind: kinds.JAXJob(), first: "job-worker-0", second: "job-worker-1", counts: workers,
+			running: "JAXJob NS/job is running.", done: "JAXJob NS/job successfully completed.",
+			variables: map[string]string{"job-worker-0": fmt.Sprintf(coordinator, 0), "job-worker-1": fmt.Sprintf(coordinator, 1)},
+			wrong:     map[string]any{"Master": roleOf(kinds.JAXJob(), 1, "Never", nil), "Worker": roleOf(kinds.JAXJob(), 1, "Never", nil)},
+			problem:   rejected(kinds.JAXJob(), "spec.jaxReplicaSpecs.Master", `found replica type "Master", must be "Worker"`)},
+	}
+}
+
+// roleOf is a replica spec whose pods have these annotations.
+func roleOf(kind *training.Kind, replicas int, restart string, annotations map[string]string) map[string]any {
+	return map[string]any{"replicas": replicas, "restartPolicy": restart, "template": map[string]any{
+		"metadata": map[string]any{"annotations": annotations},
+		"spec":     map[string]any{"containers": []any{map[string]any{"name": kind.Container, "image": "training:1"}}}}}
+}
+
+// manifest of a job; roles are its replica specs.
+func (l leading) manifest(name string, policy, roles map[string]any) string {
+	return string(schema.JSON(map[string]any{"apiVersion": l.kind.APIVersion(), "kind": l.kind.Name, "metadata": map[string]any{"name": name},
+		"spec": map[string]any{"runPolicy": policy, l.kind.ReplicaSpecsField: roles}}))
+}
+
+// roles of a job of two replicas: those that lead end well after that time, or run on if there is none.
+func (l leading) roles(restart, after string) map[string]any {
+	roles := map[string]any{}
+	for name, n := range l.counts {
+		annotations := map[string]string{}
+		if after != "" && (name == "Master" || !l.whole) {
+			annotations = map[string]string{"simulation.stoic/exit-code": "0", "simulation.stoic/run-for": after}
+		}
+		roles[name] = roleOf(l.kind, n, restart, annotations)
+	}
+	return roles
+}
+
+// space is the namespace of the kind's jobs for one purpose.
+func (l leading) space(purpose string) string { return l.kind.Singular + "-" + purpose }
+
+// TestLeadingKinds: what is different for each kind beyond TFJob and PyTorchJob, with one operator for all of them. Malformed
+// objects of each, and jobs as training-operator v1.9.4 leaves them, are there before it starts.
+func TestLeadingKinds(t *testing.T) {
+	var crds []string
+	for _, l := range leadingKinds() {
+		crds = append(crds, filepath.Join(root, "test/fixtures", l.kind.Plural+"-open.yaml"))
+	}
+	r := bareRig(t, cluster.Options{CRDs: crds})
+	r.permit(t)
+	r.keepsGeneration, r.structural = false, true
+	stored := map[string]string{}
+	for _, l := range leadingKinds() {
+		r := r.of(l.kind)
+		l.storeMalformed(t, r)
+		r.kubectl(t, nil, "replace", "-f", filepath.Join(root, "test/fixtures", l.kind.Plural+"-v1.9.4-shape.yaml"))
+		stored[l.kind.Name] = l.leaveRunning(t, r)
+	}
+	r.operator(t, "")
+	t.Run("scenarios", func(t *testing.T) {
+		for _, l := range leadingKinds() {
+			for name, scenario := range map[string]func(*testing.T, *rig){
+				"happy path":      l.happyPath,
+				"a replica fails": l.fails,
+				"rejected":        l.rejected,
+				"taken over":      func(t *testing.T, r *rig) { l.takenOver(t, r, stored[l.kind.Name]) },
+				"scaled":          l.scaled,
+			} {
+				t.Run(l.kind.Name+"/"+name, func(t *testing.T) {
+					t.Parallel()
+					scenario(t, r.of(l.kind))
+				})
+			}
+		}
+	})
+	nothingIsForbidden(t, r)
+}
+
+// malformedSpecs are what no schema would let in, with the paths of what is found.
+func (l leading) malformedSpecs() map[string]struct{ spec, path string } {
+	field := "spec." + l.kind.ReplicaSpecsField
+	worker := func(replicas, args string) string {
+		return `{"` + l.kind.ReplicaSpecsField + `":{"Master":` + string(schema.JSON(roleOf(l.kind, 1, "Never", nil))) + `,"Worker":{"replicas":` + replicas +
+			`,"template":{"spec":{"containers":[{"name":"` + l.kind.Container + `","image":"i","args":` + args + `}]}}}}}`
+	}
+	return map[string]struct{ spec, path string }{
+		"text":     {`"x"`, "spec"},
+		"list":     {`{"` + l.kind.ReplicaSpecsField + `":[7]}`, field},
+		"negative": {worker("-3", "[]"), field + ".Worker.replicas"},
+		"argument": {worker("1", "[7]"), field + ".Worker.template.spec.containers[0].args[0]"},
+	}
+}
+
+func (l leading) storeMalformed(t *testing.T, r *rig) {
+	t.Helper()
+	ns := r.namespace(t, l.space("malformed"))
+	if l.kind.Selectors { // with the subresource the API server refuses a spec in which it cannot read the number of workers
+		r.kubectl(t, nil, "patch", crdOf(l.kind), "--type=json", "-p", `[{"op":"remove","path":"/spec/versions/0/subresources/scale"}]`)
+	}
+	for name, m := range l.malformedSpecs() {
+		r.kubectl(t, []byte(fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q},"spec":%s}`, l.kind.APIVersion(), l.kind.Name, name, m.spec)),
+			"-n", ns, "create", "-f", "-")
+	}
+}
+
+// rejected: the malformed objects, and one that the schema lets in; each author reads why in an event, and there are no pods.
+func (l leading) rejected(t *testing.T, r *rig) {
+	ns := l.space("malformed")
+	for name, m := range l.malformedSpecs() {
+		r.awaitEvent(t, ns, name, func(e event) bool { return e.Reason == l.problem.Reason && e.Path == m.path })
+	}
+	r.apply(t, ns, l.manifest("wrong", map[string]any{}, l.wrong))
+	head := r.awaitRejected(t, ns, "wrong")
+	if message := head.Status.Condition(training.Failed).Message; !strings.Contains(message, l.problem.Message) {
+		t.Errorf("the condition says %s", message)
+	}
+	r.awaitEvent(t, ns, "wrong", func(e event) bool { return e == l.problem })
+	if pods := r.kubectl(t, nil, "-n", ns, "get", "pods", "-o", "name"); pods != "" {
+		t.Errorf("there are pods: %s", pods)
+	}
+	r.apply(t, ns, l.manifest("wrong", map[string]any{}, l.roles("Never", "1s")))
+	r.awaitState(t, ns, "wrong", training.Succeeded)
+}
+
+func (r *rig) awaitEvent(t *testing.T, ns, name string, is func(event) bool) {
+	t.Helper()
+	await(t, "an event of "+name, func() (bool, string) {
+		events := r.events(t, ns, name)
+		return slices.ContainsFunc(events, is), fmt.Sprint(events)
+	})
+}
+
+func (l leading) happyPath(t *testing.T, r *rig) {
+	ns := r.namespace(t, l.space("happy"))
+	r.apply(t, ns, l.manifest("job", map[string]any{"cleanPodPolicy": "Running"}, l.roles("OnFailure", "4s")))
+	running := r.awaitState(t, ns, "job", training.Running)
+	said := func(head *training.Head, of training.ConditionType, want string) {
+		t.Helper()
+		if c, want := head.Status.Condition(of), strings.ReplaceAll(want, "NS", ns); c == nil || c.Message != want {
+			t.Errorf("%s says %+v, want %q", of, c, want)
+		}
+	}
+	said(running, training.Running, l.running)
+	for name, want := range l.variables {
+		pod, err := r.typed.CoreV1().Pods(ns).Get(context.Background(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatalf("get pod: %v", err)
+		}
+		var got []string
+		for _, e := range pod.Spec.Containers[0].Env {
+			if from := e.ValueFrom; from != nil {
+				e.Value = "field:" + from.FieldRef.FieldPath
+			}
+			got = append(got, e.Name+"="+e.Value)
+		}
+		if diff := cmp.Diff(strings.Fields(want), got); diff != "" {
+			t.Errorf("variables of %s (-want +got):\n%s", name, diff)
+		}
+		master := name == l.first && !l.kind.MastersOnly
+		if _, is := pod.Labels[training.LabelJobRole]; is != master {
+			t.Errorf("%s carries the master label: %v, want %v", name, is, master)
+		}
+	}
+	head := r.awaitState(t, ns, "job", training.Succeeded)
+	said(head, training.Succeeded, l.done)
+	want := strings.ReplaceAll("Created=True(KINDCreated) Running=False(KINDRunning) Succeeded=True(KINDSucceeded)", "KIND", l.kind.Name)
+	if got := describe(&head.Status); got != want {
+		t.Errorf("conditions at the end: %s, want %s", got, want)
+	}
+}
+
+// fails: under Never the first pod that fails ends the job, and the others are deleted.
+func (l leading) fails(t *testing.T, r *rig) {
+	ns := r.namespace(t, l.space("fails"))
+	r.apply(t, ns, l.manifest("job", map[string]any{"cleanPodPolicy": "Running"}, l.roles("Never", "")))
+	r.awaitState(t, ns, "job", training.Running)
+	r.kubectl(t, nil, "-n", ns, "annotate", "pod", l.second, "simulation.stoic/exit-code=3")
+	head := r.awaitState(t, ns, "job", training.Failed)
+	if got, want := head.Status.Condition(training.Failed).Message, l.kind.Name+" job is failed because 1 Worker replica(s) failed."; got != want {
+		t.Errorf("it says %q, want %q", got, want)
+	}
+	await(t, "the other pod to be deleted", func() (bool, string) {
+		pods := r.pods(t, ns, "job")
+		return len(pods) == 1 && pods[l.second] != "", fmt.Sprint(pods)
+	})
+}
+
+// leaveRunning stores a job, its pods, services and status as training-operator v1.9.4 leaves them, and returns the
+// job's resourceVersion.
+func (l leading) leaveRunning(t *testing.T, r *rig) string {
+	t.Helper()
+	ns := r.namespace(t, l.space("taken-over"))
+	r.apply(t, ns, l.manifest("job", map[string]any{"cleanPodPolicy": "None"}, l.roles("OnFailure", "")))
+	uid := r.kubectl(t, nil, "-n", ns, "get", l.kind.Plural, "job", "-o", "jsonpath={.metadata.uid}")
+	counts := map[string]any{}
+	var objects []string
+	for role, n := range l.counts {
+		label := strings.ToLower(role)
+		counts[role] = map[string]any{"active": n}
+		if l.kind.Selectors {
+			counts[role] = map[string]any{"active": n, "selector": fmt.Sprintf("%s=job,%s=%s,%s=%s",
+				training.LabelJob, training.LabelOperator, l.kind.Controller, training.LabelReplicaType, label)}
+		}
+		for i := range n {
+			labels := map[string]string{training.LabelOperator: l.kind.Controller, training.LabelJob: "job",
+				training.LabelReplicaType: label, training.LabelReplicaIndex: fmt.Sprint(i)}
+			meta := map[string]any{"name": training.ChildName("job", label, i), "labels": labels, "ownerReferences": []any{map[string]any{
+				"apiVersion": l.kind.APIVersion(), "kind": l.kind.Name, "name": "job", "uid": uid, "controller": true, "blockOwnerDeletion": true}}}
+			port := map[string]any{"name": l.kind.Port.Name, "containerPort": l.kind.Port.Number}
+			objects = append(objects,
+				string(schema.JSON(map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": map[string]any{"restartPolicy": "OnFailure",
+					"containers": []any{map[string]any{"name": l.kind.Container, "image": "training:1", "ports": []any{port}}}}})),
+				string(schema.JSON(map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": map[string]any{"clusterIP": "None",
+					"selector": labels, "ports": []any{map[string]any{"name": l.kind.Port.Name, "port": l.kind.Port.Number}}}})))
+		}
+	}
+	r.kubectl(t, []byte(strings.Join(objects, "\n")), "-n", ns, "create", "-f", "-")
+	condition := func(of, message, at string) map[string]any {
+		return map[string]any{"type": of, "status": "True", "reason": l.kind.Name + of, "message": strings.ReplaceAll(message, "NS", ns),
+			"lastUpdateTime": at, "lastTransitionTime": at}
+	}
+	status := schema.JSON(map[string]any{"status": map[string]any{"conditions": []any{
+		condition("Created", l.kind.Name+" job is created.", "2026-01-01T00:00:00Z"), condition("Running", l.running, "2026-01-01T00:00:09Z")},
+		"replicaStatuses": counts, "startTime": "2026-01-01T00:00:01Z"}})
+	r.kubectl(t, nil, "-n", ns, "patch", l.kind.Plural, "job", "--subresource=status", "--type=merge", "-p", string(status))
+	await(t, "the pods to run", func() (bool, string) {
+		out := r.kubectl(t, nil, "-n", ns, "get", "pods", "-o", "jsonpath={.items[*].status.phase}")
+		return out == "Running Running", out
+	})
+	return r.raw(t, ns, "job").GetResourceVersion()
+}
+
+// takenOver: nothing is written to the job that the operator before left running, no pod is restarted, and it ends well.
+func (l leading) takenOver(t *testing.T, r *rig, version string) {
+	ns := l.space("taken-over")
+	pods := r.pods(t, ns, "job")
+	r.apply(t, ns, l.manifest("later", map[string]any{}, l.roles("Never", "1s")))
+	r.awaitState(t, ns, "later", training.Succeeded) // so what was there before has been looked at
+	if now := r.raw(t, ns, "job").GetResourceVersion(); now != version {
+		t.Errorf("the job was written to: resourceVersion %s, before %s", now, version)
+	}
+	r.kubectl(t, nil, "-n", ns, "annotate", "pod", l.first, "simulation.stoic/exit-code=0")
+	if !l.whole {
+		r.kubectl(t, nil, "-n", ns, "annotate", "pod", l.second, "simulation.stoic/exit-code=0")
+	}
+	r.awaitState(t, ns, "job", training.Succeeded)
+	r.checkKept(t, ns, "job", pods)
+}
+
+// scaled: those who may edit jobs scale the kinds that have the subresource, with kubectl scale.
+func (l leading) scaled(t *testing.T, r *rig) {
+	ns := r.namespace(t, l.space("scaled"))
+	r.kubectl(t, nil, "-n", ns, "create", "rolebinding", "editor", "--clusterrole=kubeflow-training-edit", "--user=eve")
+	r.apply(t, ns, l.manifest("job", map[string]any{}, l.roles("Never", "")))
+	r.awaitState(t, ns, "job", training.Running)
+	out, err := r.tryKubectl(nil, "-n", ns, "--as=eve", "scale", l.kind.Plural+"/job", "--replicas=3")
+	if !l.kind.Selectors {
+		if err == nil {
+			t.Errorf("it is scaled: %s", out)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.awaitActive(t, ns, "job", 3)
+	scale := r.kubectl(t, nil, "get", "--raw", "/apis/kubeflow.org/v1/namespaces/"+ns+"/"+l.kind.Plural+"/job/scale")
+	if !strings.Contains(scale, `"selector":"training.kubeflow.org/job-name=job,`) {
+		t.Errorf("the scale subresource has no selector: %s", scale)
+	}
+}

@@ -1,0 +1,278 @@
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/cli/cluster"
+	"stoic/schema"
+	"stoic/training"
+	"stoic/training/kinds"
+)
+
+// TestMPIJob: what is different for a kind with a launcher, under the shipped permissions.
+func TestMPIJob(t *testing.T) {
+	mpiSuite(t, filepath.Join(root, "deploy/crd/mpijobs.yaml"), true)
+}
+
+// TestMPIJobWithCRDOfTrainingOperator194 takes the shape that is written by hand.
+func TestMPIJobWithCRDOfTrainingOperator194(t *testing.T) {
+	mpiSuite(t, filepath.Join(root, "test/fixtures/mpijobs-v1.9.4-written.yaml"), false)
+}
+
+func mpiSuite(t *testing.T, crd string, keepsGeneration bool) {
+	t.Parallel() // it mostly waits
+	r := bareRig(t, cluster.Options{CRDs: []string{crd}})
+	r.permit(t)
+	r = r.of(kinds.MPIJob())
+	r.keepsGeneration = keepsGeneration
+	t.Run("scenarios", func(t *testing.T) {
+		sideBySide(t, r, map[string]func(*testing.T, *rig){
+			"happy path":                  mpiHappyPath,
+			"an author's service account": mpiOwnAccount,
+			"somebody else's ConfigMap":   mpiForeignConfig,
+			"dependents are repaired":     mpiRepaired,
+			"taken over while it runs":    mpiTakenOver,
+			"suspended, resumed":          mpiSuspended,
+			"rejected, then repaired":     mpiRejected,
+		})
+	})
+	t.Run("conduct", func(t *testing.T) { nothingIsForbidden(t, r) })
+	t.Run("without the permissions for MPIJobs", func(t *testing.T) { mpiForbidden(t, r) })
+}
+
+func mpiManifest(name, more string, workers int, after string) string {
+	return fmt.Sprintf(`apiVersion: kubeflow.org/v1
+kind: MPIJob
+metadata: {name: %s}
+spec:
+  slotsPerWorker: 2%s
+  mpiReplicaSpecs:
+    Launcher:
+      template:
+        metadata: {annotations: %s}
+        spec:
+          containers: [{name: mpi, image: "mpi:1", command: [mpirun]}]
+    Worker:
+      replicas: %d
+      restartPolicy: OnFailure
+      template:
+        spec:
+          containers: [{name: mpi, image: "mpi:1"}]
+`, name, more, ends(after), workers)
+}
+
+// mpiDependents are the objects that each job has.
+func mpiDependents(job string) map[schema.Resource]string {
+	return map[schema.Resource]string{schema.ConfigMaps(): job + "-config", training.ServiceAccounts(): job + "-launcher",
+		training.Roles(): job + "-launcher", training.RoleBindings(): job + "-launcher"}
+}
+
+func (r *rig) hosts(t *testing.T, ns, job string) string {
+	t.Helper()
+	files, err := r.typed.CoreV1().ConfigMaps(ns).Get(context.Background(), job+"-config", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files.Data["hostfile"] + files.Data["discover_hosts.sh"]
+}
+
+func mpiHappyPath(t *testing.T, r *rig) {
+	ns := r.namespace(t, "happy")
+	p := r.operator(t, ns, "--mpi-kubectl-delivery-image", "kubectl:7")
+	r.apply(t, ns, mpiManifest("pi", "\n  cleanPodPolicy: Running", 2, "4s"))
+	r.awaitState(t, ns, "pi", training.Running)
+	if got, want := r.hosts(t, ns, "pi"), "pi-worker-0 slots=2\npi-worker-1 slots=2\n#!/bin/sh\necho pi-worker-0:2\necho pi-worker-1:2"; got != want {
+		t.Errorf("the launcher began with these hosts: %q, want %q", got, want)
+	}
+	launcher, err := r.typed.CoreV1().Pods(ns).Get(context.Background(), "pi-launcher", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if launcher.Spec.ServiceAccountName != "pi-launcher" || launcher.Spec.InitContainers[0].Image != "kubectl:7" || launcher.Labels[training.LabelJobRole] != "master" {
+		t.Errorf("the launcher: %+v", launcher.Spec)
+	}
+	// The API server answers for the launcher: its own workers, and nothing else.
+	for pod, want := range map[string]string{"pi-worker-0": "yes", "pi-worker-1": "yes", "pi-worker-2": "no", "pi-launcher": "no", "other-worker-0": "no"} {
+		out, _ := r.tryKubectl(nil, "-n", ns, "auth", "can-i", "create", "pods/"+pod, "--subresource=exec", "--as=system:serviceaccount:"+ns+":pi-launcher")
+		if !strings.HasPrefix(out, want) {
+			t.Errorf("may the launcher exec into %s? %s", pod, out)
+		}
+	}
+	head := r.awaitState(t, ns, "pi", training.Succeeded)
+	if got, want := describe(&head.Status), "Created=True(MPIJobCreated) Running=False(MPIJobRunning) Succeeded=True(MPIJobSucceeded)"; got != want {
+		t.Errorf("conditions at the end: %s, want %s", got, want)
+	}
+	if got := head.Status.ReplicaStatuses["Launcher"]; got.Succeeded != 1 || got.Active != 0 {
+		t.Errorf("the launcher counts as %+v", got)
+	}
+	await(t, "the workers, which would sleep on, to be deleted", func() (bool, string) {
+		pods := r.pods(t, ns, "pi")
+		return len(pods) == 1 && pods["pi-launcher"] != "", fmt.Sprint(pods)
+	})
+	if got, _ := p.metric(t, "training_operator_jobs_successful_total", `framework="mpi"`, `job_namespace="happy"`); got != 1 {
+		t.Errorf("training_operator_jobs_successful_total is %v, want 1", got)
+	}
+	for _, resource := range []string{"configmaps", "serviceaccounts", "roles", "rolebindings"} {
+		if n := r.written(t, ns, "create", resource); n != 1 {
+			t.Errorf("%d requests to create %s", n, resource)
+		}
+	}
+	for resource, most := range map[string]int{"configmaps": 1, "serviceaccounts": 0, "roles": 0, "rolebindings": 0, "services": 0} {
+		if n := r.written(t, ns, "patch", resource); n > most {
+			t.Errorf("%d requests to change %s", n, resource)
+		}
+	}
+}
+
+// mpiOwnAccount: a service account that is there is not touched, and is given the Role; one that is not there is made.
+func mpiOwnAccount(t *testing.T, r *rig) {
+	ns := r.namespace(t, "accounts")
+	r.operator(t, ns)
+	r.kubectl(t, nil, "-n", ns, "create", "serviceaccount", "mine")
+	before := r.object(t, ns, "serviceaccounts", "mine")
+	for job, account := range map[string]string{"a": "mine", "b": "missing"} {
+		r.apply(t, ns, strings.Replace(mpiManifest(job, "", 1, "10m"), "spec:\n          containers", "spec:\n          serviceAccountName: "+account+"\n          containers", 1))
+		r.awaitState(t, ns, job, training.Running)
+		subject := r.kubectl(t, nil, "-n", ns, "get", "rolebinding", job+"-launcher", "-o", "jsonpath={.subjects[0].name}")
+		if subject != account {
+			t.Errorf("%s is bound, want %s", subject, account)
+		}
+		for _, e := range r.events(t, ns, job) {
+			if e.Type == "Warning" {
+				t.Errorf("%s: %v", job, e)
+			}
+		}
+	}
+	if after := r.object(t, ns, "serviceaccounts", "mine"); after != before {
+		t.Errorf("the author's service account was touched: %s", cmp.Diff(before, after))
+	}
+}
+
+// mpiForeignConfig: the files of somebody else are never mounted, and the author is told.
+func mpiForeignConfig(t *testing.T, r *rig) {
+	ns := r.namespace(t, "foreign")
+	p := r.operator(t, ns)
+	r.kubectl(t, nil, "-n", ns, "create", "configmap", "pi-config", "--from-literal=hostfile=evil")
+	before := r.object(t, ns, "configmaps", "pi-config")
+	r.apply(t, ns, mpiManifest("pi", "", 1, "1s"))
+	r.told(t, ns, "pi", "NameConflict")
+	if pods := r.pods(t, ns, "pi"); len(pods) > 0 {
+		t.Errorf("it has pods: %v", pods)
+	}
+	if after := r.object(t, ns, "configmaps", "pi-config"); after != before {
+		t.Errorf("the ConfigMap was touched: %s", cmp.Diff(before, after))
+	}
+	r.kubectl(t, nil, "-n", ns, "delete", "configmap", "pi-config", "--wait=false")
+	p.stop(t) // it would look again in some time; one that starts looks at once
+	r.operator(t, ns)
+	r.awaitState(t, ns, "pi", training.Succeeded)
+}
+
+// mpiRepaired: what somebody deletes or changes is put right, without another cause.
+func mpiRepaired(t *testing.T, r *rig) {
+	ns := r.namespace(t, "repaired")
+	r.operator(t, ns)
+	r.apply(t, ns, mpiManifest("pi", "", 1, "10m"))
+	r.awaitState(t, ns, "pi", training.Running)
+	kept := r.pods(t, ns, "pi")
+	for resource, name := range mpiDependents("pi") {
+		before := r.awaitExtra(t, resource, ns, name, true)
+		if err := r.extra(resource, ns).Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		await(t, "another "+resource.Kind, func() (bool, string) {
+			now, err := r.extra(resource, ns).Get(context.Background(), name, metav1.GetOptions{})
+			return err == nil && now.GetUID() != before.GetUID(), fmt.Sprint(err)
+		})
+	}
+	r.kubectl(t, nil, "-n", ns, "patch", "role", "pi-launcher", "--type=merge", "-p", `{"rules":[{"apiGroups":[""],"resources":["pods/exec"],"verbs":["create"]}]}`)
+	await(t, "the Role to name its pods again", func() (bool, string) {
+		rules, _ := json.Marshal(r.awaitExtra(t, training.Roles(), ns, "pi-launcher", true).Object["rules"])
+		return strings.Contains(string(rules), `"resourceNames":["pi-worker-0"]`), string(rules)
+	})
+	r.checkKept(t, ns, "pi", kept)
+}
+
+// mpiTakenOver: what v1.9.4 has left running, whose objects carry other labels, goes on without a pod restarted.
+func mpiTakenOver(t *testing.T, r *rig) {
+	ns := r.namespace(t, "takeover")
+	p := r.operator(t, ns)
+	r.apply(t, ns, mpiManifest("pi", "", 2, "10m"))
+	r.awaitState(t, ns, "pi", training.Running)
+	p.stop(t)
+	kept := r.pods(t, ns, "pi")
+	for resource, name := range mpiDependents("pi") {
+		r.kubectl(t, nil, "-n", ns, "label", strings.ToLower(resource.Kind), name, training.LabelJob+"-", training.LabelOperator+"-")
+	}
+	r.operator(t, ns)
+	for resource, name := range mpiDependents("pi") {
+		await(t, "the labels of "+resource.Kind, func() (bool, string) {
+			labels := r.awaitExtra(t, resource, ns, name, true).GetLabels()
+			return labels[training.LabelJob] == "pi" && labels["app"] == "pi", fmt.Sprint(labels)
+		})
+	}
+	r.checkKept(t, ns, "pi", kept)
+	if head := r.head(t, ns, "pi"); !head.Status.Is(training.Running) {
+		t.Errorf("it is %s", describe(&head.Status))
+	}
+}
+
+func mpiSuspended(t *testing.T, r *rig) {
+	ns := r.namespace(t, "suspended")
+	r.operator(t, ns)
+	r.apply(t, ns, mpiManifest("pi", "\n  runPolicy: {suspend: true}", 1, "10m"))
+	r.awaitState(t, ns, "pi", training.Suspended)
+	r.awaitExtra(t, schema.ConfigMaps(), ns, "pi-config", false)
+	r.apply(t, ns, mpiManifest("pi", "\n  runPolicy: {suspend: false}", 1, "10m"))
+	r.awaitState(t, ns, "pi", training.Running)
+	r.apply(t, ns, mpiManifest("pi", "\n  runPolicy: {suspend: true}", 1, "1s"))
+	r.awaitState(t, ns, "pi", training.Suspended)
+	await(t, "its pods to be gone", func() (bool, string) {
+		pods := r.pods(t, ns, "pi")
+		return len(pods) == 0, fmt.Sprint(pods)
+	})
+	r.apply(t, ns, mpiManifest("pi", "\n  runPolicy: {suspend: false}", 1, "1s"))
+	r.awaitState(t, ns, "pi", training.Succeeded)
+}
+
+// mpiRejected (W41): a wrong spec is a condition, and is not tried again before it is changed.
+func mpiRejected(t *testing.T, r *rig) {
+	ns := r.namespace(t, "refused")
+	r.operator(t, ns)
+	right := mpiManifest("pi", "", 1, "1s")
+	r.apply(t, ns, strings.Replace(right, "slotsPerWorker: 2", "mainContainer: main", 1))
+	head := r.awaitRejected(t, ns, "pi")
+	const says = `spec.mainContainer: found "main", must be the name of a container of the workers`
+	if message := head.Status.Condition(training.Failed).Message; !strings.Contains(message, says) {
+		t.Errorf("the condition says %s", message)
+	}
+	await(t, "the event", func() (bool, string) {
+		events := r.events(t, ns, "pi")
+		return slices.ContainsFunc(events, func(e event) bool { return e.Reason == "MPIJobFailedValidation" && strings.Contains(e.Message, says) }), fmt.Sprint(events)
+	})
+	r.apply(t, ns, strings.Replace(right, "slotsPerWorker: 2", "mainContainer: mpi", 1))
+	r.awaitState(t, ns, "pi", training.Succeeded)
+}
+
+// mpiForbidden: where only the other kinds are permitted, an MPIJob says what is missing.
+func mpiForbidden(t *testing.T, r *rig) {
+	ns := r.namespace(t, "forbidden")
+	r.kubectl(t, nil, "delete", "clusterrolebinding", "training-operator-mpijob")
+	r.operator(t, ns)
+	r.apply(t, ns, mpiManifest("pi", "", 1, "1s"))
+	r.told(t, ns, "pi", training.ReasonDependentUnavailable)
+	if pods := r.pods(t, ns, "pi"); len(pods) > 0 {
+		t.Errorf("it has pods: %v", pods)
+	}
+	r.kubectl(t, nil, "apply", "-f", filepath.Join(root, "deploy/rbac/mpijob.yaml"))
+	r.awaitState(t, ns, "pi", training.Succeeded)
+}

@@ -1,0 +1,338 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/cli/cluster"
+	"stoic/training"
+	"stoic/training/kinds/v2beta1"
+)
+
+// TestMPIJobV2Beta1: MPIJobs of kubeflow.org/v2beta1 on a real control plane, whose Job controller runs the launcher. One
+// object that no schema would let in was stored before.
+func TestMPIJobV2Beta1(t *testing.T) {
+	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "test/fixtures/mpijobs-v2beta1-open.yaml")}})
+	r.permit(t)
+	r.kubectl(t, nil, "apply", "-f", filepath.Join(root, "deploy/mpijob-v2beta1/rbac.yaml"))
+	r = r.of(v2beta1.MPIJob())
+	r.awaitEstablished(t, r.kind)
+	r.apply(t, "default", "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: malformed}\nspec: {mpiReplicaSpecs: [7], runPolicy: often}\n")
+	r.kubectl(t, nil, "replace", "-f", filepath.Join(root, "deploy/mpijob-v2beta1/mpijobs.yaml"))
+	r.kubectl(t, nil, "apply", "--dry-run=server", "--validate=strict", "-f", filepath.Join(root, "examples/mpi-v2beta1.yaml"))
+	t.Run("adopted", func(t *testing.T) { mpi2Adopted(t, r) })
+	t.Run("killed", func(t *testing.T) { mpi2Killed(t, r) })
+	r.operator(t, "")
+	t.Run("scenarios", func(t *testing.T) {
+		sideBySide(t, r, map[string]func(*testing.T, *rig){
+			"success":            mpi2Success,
+			"failure":            mpi2Failure,
+			"suspended, resumed": mpi2Suspended,
+			"scaled":             mpi2Scaled,
+			"waits for workers":  mpi2Waits,
+		})
+	})
+	await(t, "the author of the malformed object to be told", func() (bool, string) {
+		head := r.head(t, "default", "malformed")
+		return head.Status.Condition(training.Stalled) != nil, describe(&head.Status)
+	})
+	t.Run("conduct", func(t *testing.T) { mpi2Conduct(t, r) })
+}
+
+// mpi2Conduct: no permission is missing, and nothing is read of Secrets but one whose name is taken.
+func mpi2Conduct(t *testing.T, r *rig) {
+	nothingIsForbidden(t, r)
+	used := map[string]bool{}
+	for _, q := range r.requests(t) {
+		used[q.Verb+" "+strings.TrimSuffix(q.ObjectRef.Resource+"/"+q.ObjectRef.Subresource, "/")] = true
+	}
+	for _, verb := range []string{"list", "watch", "patch", "update", "delete"} {
+		if used[verb+" secrets"] {
+			t.Errorf("%s secrets was asked for", verb)
+		}
+	}
+	for _, rule := range []string{"create secrets", "get secrets", "create configmaps", "patch configmaps", "watch configmaps", "create jobs", "patch jobs",
+		"delete jobs", "watch jobs", "patch jobs/status", "patch mpijobs/status"} {
+		if !used[rule] {
+			t.Errorf("%s is granted and was not used", rule)
+		}
+	}
+}
+
+// mpi2Manifest is a job with a launcher that ends after a time, and workers that run until they are deleted.
+func mpi2Manifest(name, spec, policy, launcher string, workers int, node string) string {
+	return fmt.Sprintf(`apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+metadata: {name: %s}
+spec:
+  %s
+  runPolicy: %s
+  mpiReplicaSpecs:
+    Launcher:
+      restartPolicy: Never
+      template:
+        metadata: {annotations: %s}
+        spec: {%scontainers: [{name: mpi, image: "mpi:1", command: [mpirun, pi]}]}
+    Worker:
+      replicas: %d
+      template: {spec: {containers: [{name: mpi, image: "mpi:1"}]}}
+`, name, spec, policy, launcher, node, workers)
+}
+
+func (r *rig) batchJob(t *testing.T, ns, name string) *batchv1.Job {
+	t.Helper()
+	job, err := r.typed.BatchV1().Jobs(ns).Get(context.Background(), name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return job
+}
+
+// podsOf a role, in order of creation.
+func (r *rig) podsOf(t *testing.T, ns, role string) []corev1.Pod {
+	t.Helper()
+	list, err := r.typed.CoreV1().Pods(ns).List(context.Background(), metav1.ListOptions{LabelSelector: training.LabelJobRole + "=" + role})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list.Items
+}
+
+func mpi2Success(t *testing.T, r *rig) {
+	ns := r.namespace(t, "mpi-success")
+	r.apply(t, ns, mpi2Manifest("pi", "slotsPerWorker: 2", "{cleanPodPolicy: Running}", ends("6s"), 2, ""))
+	r.awaitState(t, ns, "pi", training.Running)
+	config, err := r.typed.CoreV1().ConfigMaps(ns).Get(context.Background(), "pi-config", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := config.Data["hostfile"], "pi-worker-0.pi."+ns+".svc slots=2\npi-worker-1.pi."+ns+".svc slots=2\n"; got != want {
+		t.Errorf("hostfile %q, want %q", got, want)
+	}
+	await(t, "the script to name both workers", func() (bool, string) {
+		config, err := r.typed.CoreV1().ConfigMaps(ns).Get(context.Background(), "pi-config", metav1.GetOptions{})
+		return err == nil && strings.Count(config.Data["discover_hosts.sh"], "echo pi-worker-") == 2, fmt.Sprint(config.Data, err)
+	})
+	secret, err := r.typed.CoreV1().Secrets(ns).Get(context.Background(), "pi-ssh", metav1.GetOptions{})
+	if err != nil || secret.Type != corev1.SecretTypeSSHAuth || len(secret.Data["ssh-privatekey"]) == 0 || !strings.HasPrefix(string(secret.Data["ssh-publickey"]), "ecdsa-sha2-nistp521 ") {
+		t.Errorf("the secret is of type %q: %v", secret.Type, err)
+	}
+	service, err := r.typed.CoreV1().Services(ns).Get(context.Background(), "pi", metav1.GetOptions{})
+	if err != nil || service.Spec.ClusterIP != "None" || service.Spec.Selector[training.LabelJob] != "pi" {
+		t.Errorf("service: %+v, %v", service.Spec, err)
+	}
+	head := r.awaitState(t, ns, "pi", training.Succeeded)
+	if got, want := describe(&head.Status), "Created=True(MPIJobCreated) Running=False(MPIJobRunning) Succeeded=True(MPIJobSucceeded)"; got != want {
+		t.Errorf("conditions %s, want %s", got, want)
+	}
+	if got := head.Status.ReplicaStatuses["Launcher"]; got.Succeeded != 1 || got.Active != 0 || head.Status.CompletionTime == nil {
+		t.Errorf("launcher: %+v", got)
+	}
+	await(t, "the workers to be deleted", func() (bool, string) {
+		pods := r.podsOf(t, ns, "worker")
+		return len(pods) == 0 && len(r.podsOf(t, ns, "launcher")) == 1, fmt.Sprint(len(pods))
+	})
+}
+
+// A launcher that fails is tried again as often as backoffLimit says, also where its own policy is Never (mpi-operator 651).
+func mpi2Failure(t *testing.T, r *rig) {
+	ns := r.namespace(t, "mpi-failure")
+	r.apply(t, ns, mpi2Manifest("pi", "", "{backoffLimit: 1, cleanPodPolicy: All, ttlSecondsAfterFinished: 20}",
+		`{simulation.stoic/exit-code: "3", simulation.stoic/run-for: 1s}`, 1, ""))
+	head := r.awaitState(t, ns, "pi", training.Failed)
+	if c := head.Status.Condition(training.Failed); c.Reason != "BackoffLimitExceeded" || head.Status.ReplicaStatuses["Launcher"].Failed != 2 {
+		t.Errorf("%+v %+v", c, head.Status.ReplicaStatuses)
+	}
+	await(t, "all pods to go", func() (bool, string) {
+		pods := r.pods(t, ns, "pi")
+		return len(pods) == 0, fmt.Sprint(pods)
+	})
+	await(t, "the job to go when its time is up", func() (bool, string) {
+		u := r.raw(t, ns, "pi")
+		return u == nil && r.batchJob(t, ns, "pi-launcher") == nil, fmt.Sprint(u != nil)
+	})
+}
+
+func mpi2Suspended(t *testing.T, r *rig) {
+	ns := r.namespace(t, "mpi-suspended")
+	suspend := func(policy, node string) {
+		r.apply(t, ns, mpi2Manifest("pi", "", policy, "{}", 2, node))
+	}
+	rests := func() {
+		t.Helper()
+		await(t, "the launcher to be suspended, and no pods", func() (bool, string) {
+			job, pods := r.batchJob(t, ns, "pi-launcher"), r.pods(t, ns, "pi")
+			return job != nil && *job.Spec.Suspend && job.Status.Failed == 0 && len(pods) == 0, fmt.Sprint(pods)
+		})
+		if head := r.awaitState(t, ns, "pi", training.Suspended); head.Status.Is(training.Failed) {
+			t.Error("a suspended job has failed")
+		}
+	}
+	suspend("{suspend: true}", "")
+	r.awaitState(t, ns, "pi", training.Suspended)
+	if job := r.batchJob(t, ns, "pi-launcher"); job != nil {
+		t.Error("the launcher of a job that has not run is there while it is suspended")
+	}
+	suspend("{suspend: false}", "")
+	r.awaitState(t, ns, "pi", training.Running)
+	first := r.batchJob(t, ns, "pi-launcher")
+	suspend("{suspend: true}", "")
+	rests()
+	// Job controllers before Kubernetes 1.35 leave the start time where it is, and other scheduling is then refused.
+	r.kubectl(t, nil, "-n", ns, "patch", "job", "pi-launcher", "--subresource=status", "--type=merge", "-p", `{"status":{"startTime":"2026-01-01T00:00:00Z"}}`)
+	// What a queue puts in reaches the pods of the launcher, in the same Job.
+	suspend("{suspend: false}", "nodeSelector: {kubernetes.io/os: linux}, tolerations: [{key: k, operator: Exists}], ")
+	r.awaitState(t, ns, "pi", training.Running)
+	second := r.batchJob(t, ns, "pi-launcher")
+	pods := r.podsOf(t, ns, "launcher")
+	if second.UID != first.UID || len(pods) != 1 || pods[0].Spec.NodeSelector["kubernetes.io/os"] != "linux" ||
+		!slices.ContainsFunc(pods[0].Spec.Tolerations, func(o corev1.Toleration) bool { return o.Key == "k" }) {
+		t.Errorf("resumed with %d pods: %+v", len(pods), second.Spec.Template.Spec)
+	}
+	suspend("{suspend: true}", "")
+	rests()
+	// What no update of a Job may change makes it again.
+	suspend("{suspend: false}", "serviceAccountName: default, terminationGracePeriodSeconds: 7, ")
+	r.awaitState(t, ns, "pi", training.Running)
+	third := r.batchJob(t, ns, "pi-launcher")
+	if third.UID == second.UID || *third.Spec.Template.Spec.TerminationGracePeriodSeconds != 7 || third.Spec.Template.Spec.NodeSelector != nil {
+		t.Errorf("edited while suspended: %+v", third.Spec.Template.Spec)
+	}
+	r.kubectl(t, nil, "-n", ns, "annotate", "pod", r.podsOf(t, ns, "launcher")[0].Name, "simulation.stoic/exit-code=0")
+	r.awaitState(t, ns, "pi", training.Succeeded)
+}
+
+func mpi2Scaled(t *testing.T, r *rig) {
+	ns := r.namespace(t, "mpi-scaled")
+	scale := func(workers int, want ...string) {
+		t.Helper()
+		r.apply(t, ns, mpi2Manifest("pi", "runLauncherAsWorker: true", "{}", "{}", workers, ""))
+		await(t, fmt.Sprint(workers, " workers"), func() (bool, string) {
+			var names []string
+			for _, p := range r.podsOf(t, ns, "worker") {
+				names = append(names, p.Name+"="+p.Labels[training.LabelReplicaIndex])
+			}
+			slices.Sort(names)
+			config, err := r.typed.CoreV1().ConfigMaps(ns).Get(context.Background(), "pi-config", metav1.GetOptions{})
+			return slices.Equal(names, want) && err == nil && strings.Count(config.Data["hostfile"], "\n") == workers+1, fmt.Sprint(names)
+		})
+	}
+	scale(3, "pi-worker-0=1", "pi-worker-1=2", "pi-worker-2=3")
+	r.awaitState(t, ns, "pi", training.Running)
+	launcher := r.batchJob(t, ns, "pi-launcher").UID
+	scale(1, "pi-worker-0=1")
+	scale(2, "pi-worker-0=1", "pi-worker-1=2")
+	if again := r.batchJob(t, ns, "pi-launcher"); again.UID != launcher || again.Status.Failed > 0 {
+		t.Error("the launcher did not stay")
+	}
+}
+
+func mpi2Waits(t *testing.T, r *rig) {
+	ns := r.namespace(t, "mpi-waits")
+	r.apply(t, ns, mpi2Manifest("pi", "launcherCreationPolicy: WaitForWorkersReady", "{}", ends("1s"), 3, ""))
+	await(t, "the launcher", func() (bool, string) { return r.batchJob(t, ns, "pi-launcher") != nil, "no Job" })
+	created := r.batchJob(t, ns, "pi-launcher").CreationTimestamp
+	for _, p := range r.podsOf(t, ns, "worker") {
+		ready := slices.IndexFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue })
+		if ready < 0 || created.Before(&p.Status.Conditions[ready].LastTransitionTime) {
+			t.Errorf("%s was not ready when the launcher was made", p.Name)
+		}
+	}
+	r.awaitState(t, ns, "pi", training.Succeeded)
+}
+
+// mpi2Killed: an operator that is killed again and again between its writes makes each object once.
+func mpi2Killed(t *testing.T, r *rig) {
+	ns := r.namespace(t, "mpi-killed")
+	for range 4 {
+		p := r.operator(t, ns)
+		r.apply(t, ns, mpi2Manifest("pi", "", "{cleanPodPolicy: All}", "{}", 4, ""))
+		await(t, "something to be made", func() (bool, string) {
+			pods := r.pods(t, ns, "pi")
+			return len(pods) > 0, fmt.Sprint(pods)
+		})
+		p.kill(t)
+	}
+	workers := map[string]string{}
+	for _, p := range r.podsOf(t, ns, "worker") {
+		workers[p.Name] = string(p.UID)
+	}
+	p := r.operator(t, ns)
+	r.awaitState(t, ns, "pi", training.Running)
+	for _, pod := range r.podsOf(t, ns, "worker") {
+		if uid := workers[pod.Name]; uid != "" && uid != string(pod.UID) {
+			t.Errorf("%s was made again", pod.Name)
+		}
+	}
+	if launchers := r.podsOf(t, ns, "launcher"); len(launchers) != 1 {
+		t.Errorf("%d launchers", len(launchers))
+	}
+	p.kill(t)
+	r.kubectl(t, nil, "-n", ns, "annotate", "pod", r.podsOf(t, ns, "launcher")[0].Name, "simulation.stoic/exit-code=0")
+	r.operator(t, ns)
+	head := r.awaitState(t, ns, "pi", training.Succeeded)
+	if head.Status.ReplicaStatuses["Launcher"].Failed > 0 {
+		t.Errorf("%+v", head.Status.ReplicaStatuses)
+	}
+}
+
+// mpi2Adopted: a job that runs as mpi-operator 0.8 leaves it goes on, and no pod of it is made again. Its objects have no
+// label of ours but on the pods.
+func mpi2Adopted(t *testing.T, r *rig) {
+	ns := r.namespace(t, "mpi-adopted")
+	r.apply(t, ns, mpi2Manifest("pi", "", "{cleanPodPolicy: Running, ttlSecondsAfterFinished: 600}", "{}", 2, ""))
+	owner := fmt.Sprintf("ownerReferences: [{apiVersion: kubeflow.org/v2beta1, kind: MPIJob, name: pi, uid: %s, controller: true, blockOwnerDeletion: true}]", r.raw(t, ns, "pi").GetUID())
+	labels := func(role string) string {
+		return "training.kubeflow.org/operator-name: mpi-operator, training.kubeflow.org/job-name: pi, training.kubeflow.org/job-role: " + role
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "apiVersion: v1\nkind: Service\nmetadata: {name: pi, labels: {app: pi}, %s}\nspec: {clusterIP: None, selector: {training.kubeflow.org/job-name: pi}}\n", owner)
+	fmt.Fprintf(&b, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: pi-config, labels: {app: pi}, %s}\ndata: {hostfile: old, discover_hosts.sh: old}\n", owner)
+	fmt.Fprintf(&b, "---\napiVersion: v1\nkind: Secret\nmetadata: {name: pi-ssh, labels: {app: pi}, %s}\ntype: kubernetes.io/ssh-auth\nstringData: {ssh-privatekey: old, ssh-publickey: old}\n", owner)
+	for i := range 2 {
+		fmt.Fprintf(&b, "---\napiVersion: v1\nkind: Pod\nmetadata: {name: pi-worker-%d, labels: {%s, training.kubeflow.org/replica-index: \"%d\"}, %s}\nspec: {restartPolicy: Never, containers: [{name: mpi, image: \"mpi:1\"}]}\n", i, labels("worker"), i, owner)
+	}
+	fmt.Fprintf(&b, "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: pi-launcher, labels: {app: pi}, %s}\nspec: {ttlSecondsAfterFinished: 600, podReplacementPolicy: Failed, template: {metadata: {labels: {%s}}, spec: {restartPolicy: Never, containers: [{name: mpi, image: \"mpi:1\"}]}}}\n", owner, labels("launcher"))
+	r.apply(t, ns, b.String())
+	await(t, "three pods that run", func() (bool, string) {
+		running := 0
+		for _, p := range append(r.podsOf(t, ns, "worker"), r.podsOf(t, ns, "launcher")...) {
+			if p.Status.Phase == corev1.PodRunning {
+				running++
+			}
+		}
+		return running == 3, fmt.Sprint(running)
+	})
+	before := r.pods(t, ns, "pi")
+	p := r.operator(t, ns)
+	r.awaitState(t, ns, "pi", training.Running)
+	await(t, "the hostfile to be that of the job, and the Job to keep its end", func() (bool, string) {
+		config, err := r.typed.CoreV1().ConfigMaps(ns).Get(context.Background(), "pi-config", metav1.GetOptions{})
+		job := r.batchJob(t, ns, "pi-launcher")
+		return err == nil && strings.Contains(config.Data["hostfile"], "pi-worker-1") && job.Spec.TTLSecondsAfterFinished == nil, fmt.Sprint(config.Data, job.Spec.TTLSecondsAfterFinished)
+	})
+	if secret, err := r.typed.CoreV1().Secrets(ns).Get(context.Background(), "pi-ssh", metav1.GetOptions{}); err != nil || string(secret.Data["ssh-privatekey"]) != "old" {
+		t.Errorf("the key that the pods use was replaced: %v", err)
+	}
+	after := r.pods(t, ns, "pi")
+	for name, uid := range before {
+		if after[name] != uid || len(after) != len(before) {
+			t.Errorf("pods before %v, after %v", before, after)
+		}
+	}
+	r.kubectl(t, nil, "-n", ns, "annotate", "pod", r.podsOf(t, ns, "launcher")[0].Name, "simulation.stoic/exit-code=0")
+	r.awaitState(t, ns, "pi", training.Succeeded)
+	p.stop(t)
+}

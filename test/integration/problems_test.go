@@ -1,0 +1,247 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"stoic/cli/cluster"
+	"stoic/schema"
+	"stoic/training"
+)
+
+// TestProblems: whatever the pod layer says about a replica that cannot run is an event of the job, once, within a second, and
+// counted.
+func TestProblems(t *testing.T) {
+	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd/tfjobs.yaml")}})
+	r.permit(t)
+	sideBySide(t, r, map[string]func(*testing.T, *rig){
+		"unschedulable":          unschedulable,
+		"within a second":        problemWithinASecond,
+		"scheduling gates":       schedulingGated,
+		"image":                  imageNotPulled,
+		"preempted":              preempted,
+		"evicted":                evicted,
+		"quota":                  quotaExceeded,
+		"limit range":            limitRangeExceeded,
+		"no such priority class": noPriorityClass,
+	})
+}
+
+// podSpec is a spec with further lines in the pod template, such as "nodeSelector: {a: b}".
+func podSpec(lines, role string) string {
+	return strings.Replace(endless("", role), "          containers:", "          "+lines+"\n          containers:", 1)
+}
+
+// counted is what the operator counts of a reason.
+func (p *process) counted(t *testing.T, reason string) float64 {
+	t.Helper()
+	sum, _ := p.metric(t, "training_operator_job_problems_total{", fmt.Sprintf("reason=%q", reason))
+	return sum
+}
+
+func (p *process) countsOnce(t *testing.T, reason string) {
+	t.Helper()
+	if n := p.counted(t, reason); n != 1 {
+		t.Errorf("%s is counted %v times, want once", reason, n)
+	}
+}
+
+const tooMuch = "resources: {limits: {nvidia.com/gpu: 99}}"
+
+// unschedulable: three pods are one event, also after a restart of the operator.
+func unschedulable(t *testing.T, r *rig) {
+	ns := r.namespace(t, "unschedulable")
+	p := r.operator(t, ns)
+	r.apply(t, ns, manifest("job", endlessWith(tooMuch, "replicas: 3")))
+	r.toldOnce(t, ns, "job", training.ReasonPodUnschedulable, "Insufficient nvidia.com/gpu")
+	p.countsOnce(t, training.ReasonPodUnschedulable)
+	p.kill(t)
+	again := r.operator(t, ns)
+	r.apply(t, ns, manifest("other", endlessWith(tooMuch, "")))
+	r.toldOnce(t, ns, "other", training.ReasonPodUnschedulable, "pod other-worker-0: cannot be scheduled")
+	r.toldOnce(t, ns, "job", training.ReasonPodUnschedulable, "")
+	await(t, "both to have been sent", func() (bool, string) {
+		known, _ := again.metric(t, `training_operator_events_total{result="known"}`)
+		return known > 0, fmt.Sprint(known)
+	})
+	again.countsOnce(t, training.ReasonPodUnschedulable)
+}
+
+// endlessWith is a spec whose containers have further lines.
+func endlessWith(container, role string) string {
+	return strings.Replace(worker(container, role), `{simulation.stoic/exit-code: "0", simulation.stoic/run-for: 1s}`, "{}", 1)
+}
+
+// problemWithinASecond measures from the condition of the pod to the event of the job, each as a watch shows it. Of three the
+// fastest counts: a busy machine delays some, a defect all.
+func problemWithinASecond(t *testing.T, r *rig) {
+	ns := r.namespace(t, "within")
+	r.operator(t, ns)
+	fastest := patience
+	for i := range 3 {
+		name := fmt.Sprintf("job-%d", i)
+		took := r.fromPodToJob(t, ns, name, training.ReasonPodUnschedulable, func(p *corev1.Pod) bool {
+			return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+				return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse
+			})
+		}, func() { r.apply(t, ns, manifest(name, endlessWith(tooMuch, "replicas: 4"))) })
+		t.Logf("%s: %s", name, took)
+		fastest = min(fastest, took)
+	}
+	if fastest > time.Second {
+		t.Errorf("from the condition of a pod to the event of its job: %s", fastest)
+	}
+}
+
+// fromPodToJob is the time from when a pod of the job is as asked for to when the job has an event.
+func (r *rig) fromPodToJob(t *testing.T, ns, job, reason string, is func(*corev1.Pod) bool, begin func()) time.Duration {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	pods, err1 := r.typed.CoreV1().Pods(ns).Watch(ctx, metav1.ListOptions{LabelSelector: training.LabelJob + "=" + job})
+	events, err2 := r.typed.CoreV1().Events(ns).Watch(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + job + ",reason=" + reason})
+	if err1 != nil || err2 != nil {
+		t.Fatal(err1, err2)
+	}
+	var podAt, jobAt time.Time
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		podAt = first(pods, func(e watch.Event) bool { p, ok := e.Object.(*corev1.Pod); return ok && is(p) })
+	})
+	watching.Go(func() {
+		jobAt = first(events, func(e watch.Event) bool { _, ok := e.Object.(*corev1.Event); return ok })
+	})
+	begin()
+	watching.Wait()
+	if podAt.IsZero() || jobAt.IsZero() {
+		t.Fatalf("waited in vain: the pod was so at %s, the event came at %s", podAt, jobAt)
+	}
+	return jobAt.Sub(podAt)
+}
+
+// first is when a watch shows what is looked for; zero if it ends before.
+func first(w watch.Interface, is func(watch.Event) bool) time.Time {
+	defer w.Stop()
+	for e := range w.ResultChan() {
+		if is(e) {
+			return time.Now()
+		}
+	}
+	return time.Time{}
+}
+
+func schedulingGated(t *testing.T, r *rig) {
+	ns := r.namespace(t, "gated")
+	p := r.operator(t, ns)
+	r.apply(t, ns, manifest("job", podSpec("schedulingGates: [{name: example.com/wait}]", "replicas: 2")))
+	r.toldOnce(t, ns, "job", training.ReasonPodSchedulingGated, "held back by scheduling gates")
+	p.countsOnce(t, training.ReasonPodSchedulingGated)
+}
+
+// imageNotPulled: the test is the kubelet, which says two things in turn.
+func imageNotPulled(t *testing.T, r *rig) {
+	ns := r.namespace(t, "image")
+	p := r.operator(t, ns)
+	r.apply(t, ns, manifest("job", podSpec("schedulerName: nobody", "replicas: 1")))
+	r.awaitPods(t, ns, "job", 1)
+	says := func(reason string) {
+		status := fmt.Sprintf(`{"status":{"containerStatuses":[{"name":"tensorflow","image":"training:1","imageID":"","ready":false,"restartCount":0,
+			"state":{"waiting":{"reason":%q,"message":"no such image: training:1"}}}]}}`, reason)
+		if _, err := r.typed.CoreV1().Pods(ns).Patch(t.Context(), "job-worker-0", types.StrategicMergePatchType, []byte(status), metav1.PatchOptions{}, "status"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		says("ErrImagePull")
+		r.toldOnce(t, ns, "job", training.ReasonPodImageFailed, "pod job-worker-0: image cannot be pulled: container tensorflow: ErrImagePull: no such image: training:1")
+		says("ImagePullBackOff")
+	}
+	says("CreateContainerConfigError")
+	r.toldOnce(t, ns, "job", training.ReasonPodContainerFailed, "CreateContainerConfigError")
+	r.toldOnce(t, ns, "job", training.ReasonPodImageFailed, "ErrImagePull")
+	p.countsOnce(t, training.ReasonPodImageFailed)
+	p.countsOnce(t, training.ReasonPodContainerFailed)
+}
+
+// preempted: the scheduler makes room for a job of a higher priority.
+func preempted(t *testing.T, r *rig) {
+	ns := r.namespace(t, "preempted")
+	r.kubectl(t, []byte("apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: urgent}\nvalue: 1000\n"), "apply", "-f", "-")
+	p := r.operator(t, ns)
+	const place, most = "nodeSelector: {kubernetes.io/hostname: node-0}", "resources: {requests: {cpu: 40}}"
+	low := strings.Replace(endlessWith(most, "restartPolicy: OnFailure"), "          containers:", "          "+place+"\n          containers:", 1)
+	r.apply(t, ns, manifest("low", low))
+	r.awaitActive(t, ns, "low", 1)
+	r.apply(t, ns, manifest("high", strings.Replace(low, place, place+"\n          priorityClassName: urgent", 1)))
+	r.toldOnce(t, ns, "low", training.ReasonPodPreempted, "pod low-worker-0: preempted by pods of a higher priority: PreemptionByScheduler")
+	r.awaitActive(t, ns, "high", 1)
+	r.toldOnce(t, ns, "low", training.ReasonPodUnschedulable, "Insufficient cpu") // its successor
+	p.countsOnce(t, training.ReasonPodPreempted)
+}
+
+// evicted: as a drain does.
+func evicted(t *testing.T, r *rig) {
+	ns := r.namespace(t, "evicted")
+	p := r.operator(t, ns)
+	r.apply(t, ns, manifest("job", endless("", "replicas: 2")))
+	r.awaitActive(t, ns, "job", 2)
+	before := r.pods(t, ns, "job")
+	if err := r.typed.CoreV1().Pods(ns).EvictV1(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "job-worker-1"}}); err != nil {
+		t.Fatal(err)
+	}
+	r.toldOnce(t, ns, "job", training.ReasonPodEvicted, "pod job-worker-1: evicted: EvictionByEvictionAPI")
+	await(t, "a successor", func() (bool, string) {
+		pods := r.pods(t, ns, "job")
+		return pods["job-worker-1"] != "" && pods["job-worker-1"] != before["job-worker-1"], fmt.Sprint(pods)
+	})
+	p.countsOnce(t, training.ReasonPodEvicted)
+}
+
+// quotaExceeded: whichever pod is tried, and however much is used then, it is one event.
+func quotaExceeded(t *testing.T, r *rig) {
+	ns := r.namespace(t, "quota-exceeded")
+	p := r.operator(t, ns)
+	r.kubectl(t, nil, "-n", ns, "create", "quota", "small", "--hard=pods=1")
+	await(t, "the quota to hold", func() (bool, string) {
+		out := r.kubectl(t, nil, "-n", ns, "get", "quota", "small", "-o", "jsonpath={.status.hard.pods}")
+		return out == "1", out
+	})
+	r.apply(t, ns, manifest("job", endless("", "replicas: 3")))
+	r.awaitActive(t, ns, "job", 1)
+	r.toldOnce(t, ns, "job", training.ReasonCreatePodFailed, "exceeded quota: small")
+	r.kubectl(t, nil, "-n", ns, "patch", "quota", "small", "--type=merge", "-p", `{"spec":{"hard":{"pods":"2"}}}`)
+	r.awaitActive(t, ns, "job", 2)
+	r.toldOnce(t, ns, "job", training.ReasonCreatePodFailed, "exceeded quota: small")
+	p.countsOnce(t, string(schema.CauseQuota))
+}
+
+func limitRangeExceeded(t *testing.T, r *rig) {
+	ns := r.namespace(t, "limit-range")
+	p := r.operator(t, ns)
+	r.kubectl(t, []byte("apiVersion: v1\nkind: LimitRange\nmetadata: {name: small}\nspec: {limits: [{type: Container, max: {cpu: 1}}]}\n"), "-n", ns, "create", "-f", "-")
+	r.apply(t, ns, manifest("job", endlessWith("resources: {limits: {cpu: 2}}", "replicas: 3")))
+	r.toldOnce(t, ns, "job", training.ReasonCreatePodFailed, "maximum cpu usage per Container is 1, but limit is 2")
+	p.countsOnce(t, string(schema.CauseLimitRange))
+}
+
+func noPriorityClass(t *testing.T, r *rig) {
+	ns := r.namespace(t, "no-class")
+	p := r.operator(t, ns)
+	r.apply(t, ns, manifest("job", podSpec("priorityClassName: absent", "replicas: 3")))
+	r.toldOnce(t, ns, "job", training.ReasonCreatePodFailed, "no PriorityClass with name absent was found")
+	p.countsOnce(t, string(schema.CausePriorityClass))
+	r.kubectl(t, []byte("apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: absent}\nvalue: 1\n"), "create", "-f", "-")
+	r.awaitActive(t, ns, "job", 3)
+}

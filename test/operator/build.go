@@ -1,0 +1,52 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Programs are built from a checkout, each once.
+type Programs struct {
+	// Root is the checkout; Dir takes the binaries.
+	Root, Dir string
+
+	mu    sync.Mutex
+	files map[string]string // by the arguments of go build
+}
+
+// Build a main package of the checkout, with flags of go build, and return the file. What was built before is not built
+// again.
+func (p *Programs) Build(ctx context.Context, program string, flags ...string) (file string, err error) {
+	flags = append(slices.Clip(flags), program)
+	key := strings.Join(flags, " ")
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if file, built := p.files[key]; built {
+		return file, nil
+	}
+	if file, err = filepath.Abs(filepath.Join(p.Dir, fmt.Sprintf("operator-%d", len(p.files)))); err != nil {
+		return "", fmt.Errorf("find the folder for the operator: %w", err)
+	}
+	args := append([]string{"build", "-o", file}, flags...)
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = p.Root
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, text)
+	}
+	if p.files == nil {
+		p.files = map[string]string{}
+	}
+	p.files[key] = file
+	return file, nil
+}
+
+// Stoic is the command line of our own operator, from its file.
+func Stoic(file string) []string {
+	return []string{file, "controller", "--kubeconfig", "{kubeconfig}", "--namespace", "{namespace}", "--metrics-bind-address", "{metrics}",
+		"--health-probe-bind-address", "{probes}", "{flags}"}
+}

@@ -1,0 +1,86 @@
+package operator
+
+import (
+	"context"
+	"maps"
+	"path/filepath"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"stoic/cli/cluster"
+)
+
+// test is what an operator needs of a *testing.T.
+type test interface {
+	Helper()
+	Context() context.Context
+	TempDir() string
+	Cleanup(func())
+	Failed() bool
+	Error(...any)
+	Fatal(...any)
+	Logf(string, ...any)
+}
+
+// Cluster starts a control plane for a test, and returns it with what reaches it as the administrator, without a limit of
+// requests. Unless the options say otherwise the kubeconfig "operator" is that of User.
+func Cluster(t test, o cluster.Options) (*cluster.Cluster, *rest.Config) {
+	t.Helper()
+	if o.Users["operator"] == "" {
+		users := map[string]string{"operator": User}
+		maps.Copy(users, o.Users)
+		o.Users = users
+	}
+	c, err := cluster.Start(context.Background(), o)
+	if err != nil {
+		t.Fatal("start a control plane:", err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(); err != nil {
+			t.Error("stop the control plane:", err)
+		}
+	})
+	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1
+	return c, config
+}
+
+// Built is the file of our operator, built for a test alone with flags of go build.
+func Built(t test, root string, flags ...string) (file string) {
+	t.Helper()
+	programs := Programs{Root: root, Dir: t.TempDir()}
+	file, err := programs.Build(t.Context(), ".", flags...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// InTest starts an operator with a log of its own and waits until it is ready. When the test ends it is stopped as
+// Kubernetes stops it, and must end with exit code 0 and without a panic or a race.
+func InTest(t test, o Options) *Process {
+	t.Helper()
+	o.Log = filepath.Join(t.TempDir(), "operator.log")
+	p, err := Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Stop(context.Background()); err != nil {
+			t.Error(err)
+		} else if t.Failed() {
+			t.Logf("the operator's log ends:\n%s", p.Tail())
+		}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // machines are slow
+	defer cancel()
+	if err := p.AwaitReady(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}

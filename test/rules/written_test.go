@@ -1,0 +1,93 @@
+package rules
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+// TestWrittenShape: of each kind there are two files with the shape of the CRD that v1.9.4 installs, one derived from our Go
+// types, one written from the description of the contract. They say the same of everything but pod specs; of those the
+// written one has only a part, which must be in the derived one. So neither a field that our types lack nor one that they
+// have beyond v1.9.4 stays unseen.
+func TestWrittenShape(t *testing.T) {
+	for _, plural := range []string{"tfjobs", "pytorchjobs", "mpijobs"} {
+		derived, written := shapeOf(t, plural+"-v1.9.4-shape.yaml"), shapeOf(t, plural+"-v1.9.4-written.yaml")
+		if len(written) < 80 {
+			t.Errorf("%s: only %d lines are compared", plural, len(written))
+		}
+		ofPods := func(path, _ string) bool { return strings.Contains(path, ".template.spec.") }
+		for path, node := range written {
+			if ofPods(path, "") && derived[path] != node {
+				t.Errorf("%s: %s is %q as written, %q as derived", plural, path, node, derived[path])
+			}
+		}
+		maps.DeleteFunc(written, func(path, _ string) bool { // our types have no such field: nothing ever sets it
+			return strings.HasPrefix(path, ".status.replicaStatuses[additionalProperties].labelSelector")
+		})
+		maps.DeleteFunc(derived, ofPods)
+		maps.DeleteFunc(written, ofPods)
+		if diff := cmp.Diff(written, derived); diff != "" {
+			t.Errorf("%s, - written + derived:\n%s", plural, diff)
+		}
+	}
+}
+
+// shapeOf a CRD: what it says of each field, by path, and of itself.
+func shapeOf(t *testing.T, name string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "test", "fixtures", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var crd struct {
+		Spec struct {
+			Group, Scope string
+			Names        map[string]any
+			Versions     []map[string]any
+		}
+	}
+	if err := yaml.Unmarshal(text, &crd); err != nil {
+		t.Fatal(err)
+	}
+	if len(crd.Spec.Versions) != 1 {
+		t.Fatalf("%s: %d versions", name, len(crd.Spec.Versions))
+	}
+	v := crd.Spec.Versions[0]
+	said := map[string]string{"": fmt.Sprint(crd.Spec.Group, crd.Spec.Scope, crd.Spec.Names, v["name"], v["served"], v["storage"],
+		v["additionalPrinterColumns"], v["subresources"])}
+	schema, _ := v["schema"].(map[string]any)
+	root, _ := schema["openAPIV3Schema"].(map[string]any)
+	fields(root, "", said)
+	return said
+}
+
+// fields writes down what a schema says, without what lists merge by: that is of no consequence to whoever reads them.
+func fields(node map[string]any, path string, said map[string]string) {
+	about := map[string]any{}
+	for key, value := range node {
+		switch key {
+		case "properties":
+			for field, child := range value.(map[string]any) {
+				fields(child.(map[string]any), path+"."+field, said)
+			}
+		case "items", "additionalProperties":
+			fields(value.(map[string]any), path+"["+key+"]", said)
+		case "required":
+			list := value.([]any)
+			slices.SortFunc(list, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
+			about[key] = list
+		case "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type":
+		default:
+			about[key] = value
+		}
+	}
+	said[path+":"] = fmt.Sprint(about)
+}

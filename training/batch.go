@@ -1,0 +1,127 @@
+package training
+
+import (
+	"encoding/json"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/schema"
+)
+
+// AnnotationTemplate of a batch/v1 Job is a hash of the part of its pod template that no update may change.
+const AnnotationTemplate = "training.kubeflow.org/template-hash"
+
+// BatchPolicy is what a job asks of the batch/v1 Job that runs a replica type: see KnownReplicaType.Batch.
+type BatchPolicy struct {
+	Backoff, Deadline Limit
+	// Awaits is the replica type whose pods must all be ready first; "": none.
+	Awaits string
+	// Labels are those of the batch/v1 Job beside ours.
+	Labels map[string]string
+}
+
+// BatchRole is the replica type that a batch/v1 Job runs; nil if there is none.
+func (j *Job) BatchRole() *ReplicaType {
+	for i := range j.ReplicaTypes {
+		if j.ReplicaTypes[i].Batch {
+			return &j.ReplicaTypes[i]
+		}
+	}
+	return nil
+}
+
+// BatchJob is what the plan needs to know of a batch/v1 Job that belongs to a job.
+type BatchJob struct {
+	schema.Child
+	*BatchState
+}
+
+// BatchState is what the cache keeps of a batch/v1 Job beside its metadata.
+type BatchState struct {
+	Suspended              bool
+	Backoff, Deadline, TTL Limit
+	TemplateHash           string
+	// Scheduling is the part of the pod template that may change while the Job is suspended, as JSON.
+	Scheduling []byte
+	// Started: status.startTime is set.
+	Started        bool
+	Active, Failed int64
+	// End is Complete or Failed once the Job has that condition; Reason and Message are those of the condition.
+	End             BatchEnd
+	Reason, Message string
+	Completed       *metav1.Time
+}
+
+// BatchEnd is how a batch/v1 Job ended.
+type BatchEnd string
+
+const (
+	BatchRunning  BatchEnd = ""
+	BatchComplete BatchEnd = "Complete"
+	BatchFailed   BatchEnd = "Failed"
+)
+
+// SchedulingOf is the part of a pod template, as JSON, that may change while a batch/v1 Job is suspended and has not
+// started; rest is the other part.
+func SchedulingOf(template map[string]any) (scheduling, rest map[string]any) {
+	scheduling, rest = map[string]any{}, map[string]any{}
+	split := func(of any, names ...string) (found, others map[string]any) {
+		found, others = map[string]any{}, map[string]any{}
+		fields, _ := of.(map[string]any)
+		for name, value := range fields {
+			others[name] = value
+		}
+		for _, name := range names {
+			if value := fields[name]; value != nil {
+				found[name] = value
+			}
+			delete(others, name)
+		}
+		return found, others
+	}
+	scheduling["metadata"], rest["metadata"] = split(template["metadata"], "labels", "annotations")
+	scheduling["spec"], rest["spec"] = split(template["spec"], "nodeSelector", "affinity", "tolerations", "schedulingGates")
+	return scheduling, rest
+}
+
+// TemplateHash of a part of a pod template.
+func TemplateHash(rest map[string]any) string { return hash(rest) }
+
+// BatchStateOf is what is remembered of a batch/v1 Job, whatever is in it.
+func BatchStateOf(object map[string]any) *BatchState {
+	spec, _ := object["spec"].(map[string]any)
+	status, _ := object["status"].(map[string]any)
+	meta, _ := object["metadata"].(map[string]any)
+	annotations, _ := meta["annotations"].(map[string]any)
+	template, _ := spec["template"].(map[string]any)
+	s := &BatchState{Backoff: limitAt(spec, "backoffLimit"), Deadline: limitAt(spec, "activeDeadlineSeconds"), TTL: limitAt(spec, "ttlSecondsAfterFinished"),
+		Active: limitAt(status, "active").Value, Failed: limitAt(status, "failed").Value}
+	s.Suspended, _ = spec["suspend"].(bool)
+	s.TemplateHash, _ = annotations[AnnotationTemplate].(string)
+	scheduling, _ := SchedulingOf(template)
+	s.Scheduling, _ = json.Marshal(scheduling) // what cannot be written is nothing
+	s.Started = status["startTime"] != nil
+	if at, _ := status["completionTime"].(string); at != "" {
+		if t, err := time.Parse(time.RFC3339, at); err == nil {
+			s.Completed = &metav1.Time{Time: t}
+		}
+	}
+	conditions, _ := status["conditions"].([]any)
+	for _, c := range conditions {
+		condition, _ := c.(map[string]any)
+		end, _ := condition["type"].(string)
+		if condition["status"] == "True" && (end == string(BatchComplete) || end == string(BatchFailed)) {
+			s.End = BatchEnd(end)
+			s.Reason, _ = condition["reason"].(string)
+			s.Message, _ = condition["message"].(string)
+		}
+	}
+	return s
+}
+
+// limitAt is a number of an object as Kubernetes writes it.
+func limitAt(of map[string]any, name string) Limit {
+	n, ok := of[name].(int64)
+	return Limit{Set: ok, Value: n}
+}

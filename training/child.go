@@ -1,0 +1,113 @@
+package training
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"stoic/schema"
+)
+
+// Labels of children, and what selects them. They are for listing; identity is name + owner UID.
+const (
+	LabelOperator     = "training.kubeflow.org/operator-name"
+	LabelJob          = "training.kubeflow.org/job-name"
+	LabelReplicaType  = "training.kubeflow.org/replica-type"
+	LabelReplicaIndex = "training.kubeflow.org/replica-index"
+	LabelJobRole      = "training.kubeflow.org/job-role"
+
+	// JobRoleMaster is the value of LabelJobRole on the pods that the success rule names.
+	JobRoleMaster = "master"
+	// JobRoleWorker and JobRoleLauncher are those of mpi-operator, whose pods have no LabelReplicaType.
+	JobRoleWorker, JobRoleLauncher = "worker", "launcher"
+)
+
+// ChildName is the name of replica index of a replica type: "mnist-worker-0". The replica type is given by its label.
+func ChildName(job, roleLabel string, index int) string {
+	return job + "-" + ReplicaName(roleLabel, index)
+}
+
+// Host is the DNS name under which a replica is found by its peers: "mnist-worker-0.ns.svc", and
+// ".domain" behind it if the cluster's domain is set.
+func Host(job, namespace, roleLabel string, index int, domain string) string {
+	host := ChildName(job, roleLabel, index) + "." + namespace + ".svc"
+	if domain != "" {
+		host += "." + domain
+	}
+	return host
+}
+
+// Pod is what the plan needs to know of a pod that belongs to a job (controller owner UID is the job's).
+type Pod struct {
+	Name        string
+	UID         types.UID
+	ReplicaType string // the replica type or role label as found; to count pods of a rejected job, nothing else
+	Phase       corev1.PodPhase
+	// Created is when the API server made it; zero if it did not say.
+	Created time.Time
+	// Deleting: it has a deletionTimestamp.
+	Deleting bool
+	// Exits holds the exit code of each terminated container.
+	Exits []Exit
+	// Restarts is the sum of the restart counts of all containers, init containers included.
+	Restarts int64
+	// ConsecutiveFailures is how many pods of the replica failed in a row before this one; see AnnotationRestartCount.
+	ConsecutiveFailures int64
+	// Problem is why the pod cannot run; nil for most.
+	Problem *PodProblem
+	// Ready: its condition Ready is True. It is followed only of replica types that others wait for.
+	Ready bool
+	// Cause is why it failed as a whole, if its status says so; else nil.
+	Cause *Cause
+	// Through is the UID of the batch/v1 Job that made it; empty if the operator did.
+	Through types.UID
+}
+
+// Cause is why a pod failed as a whole.
+type Cause struct{ Reason, Message string }
+
+// ReasonEvicted is the reason of a pod that its node has evicted.
+const ReasonEvicted = "Evicted"
+
+// PodState is what the cache keeps of a pod beside its metadata; the fields are those of Pod.
+type PodState struct {
+	ReplicaType         string
+	Phase               corev1.PodPhase
+	Exits               []Exit
+	Restarts            int64
+	ConsecutiveFailures int64
+	Problem             *PodProblem
+	Ready               bool
+	Cause               *Cause
+}
+
+// PodOf is a cached pod as plans see it.
+func PodOf(c *schema.Child, s *PodState) Pod {
+	return Pod{Name: c.Name, UID: c.UID, Created: c.Created, Deleting: c.Deleting, Through: c.Through, Ready: s.Ready, Cause: s.Cause,
+		ReplicaType: s.ReplicaType, Phase: s.Phase, Exits: s.Exits, Restarts: s.Restarts, ConsecutiveFailures: s.ConsecutiveFailures, Problem: s.Problem}
+}
+
+// Exit is how one container ended.
+type Exit struct {
+	Container string
+	Code      int32
+}
+
+// ExitCode returns the exit code of the named container; known is false if it never terminated
+// (an evicted or never started pod).
+func (p *Pod) ExitCode(container string) (code int32, known bool) {
+	for _, e := range p.Exits {
+		if e.Container == container {
+			return e.Code, true
+		}
+	}
+	return 0, false
+}
+
+// Service is what the plan needs to know of a service that belongs to a job.
+type Service struct {
+	Name     string
+	UID      types.UID
+	Deleting bool
+}

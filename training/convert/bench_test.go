@@ -1,0 +1,88 @@
+package convert
+
+import (
+	_ "embed"
+	"maps"
+	"slices"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+
+	"stoic/training"
+	"stoic/training/kinds"
+)
+
+//go:embed testdata/large.yaml
+var large []byte
+
+// wire is a TFJob as a typed client would decode it.
+type wire struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	Spec              kinds.TFJobSpec `json:"spec,omitempty"`
+	Status            training.Status `json:"status,omitempty"`
+}
+
+// largeJob is a TFJob of 6 KB and three roles, as it comes from a server.
+func largeJob(t testing.TB) *unstructured.Unstructured {
+	t.Helper()
+	text, err := yaml.YAMLToJSON(large)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &unstructured.Unstructured{}
+	if err := json.Unmarshal(text, &u.Object); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// ours and stock turn the same object into something typed.
+func ours(t testing.TB, u *unstructured.Unstructured) *Result {
+	result := Object(kinds.TFJob(), u)
+	if result.Job == nil {
+		t.Fatal(result.Rejection.Problems)
+	}
+	return result
+}
+
+func stock(t testing.TB, u *unstructured.Unstructured) *wire {
+	job := &wire{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, job); err != nil {
+		t.Fatal(err)
+	}
+	return job
+}
+
+// BenchmarkObject compares converting a job of 6 KB and three roles with the stock decoder, which checks less.
+func BenchmarkObject(b *testing.B) {
+	u := largeJob(b)
+	b.Run("ours", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			ours(b, u)
+		}
+	})
+	b.Run("stock", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			stock(b, u)
+		}
+	})
+}
+
+func BenchmarkWorst(b *testing.B) {
+	objects := worst(b)
+	for _, name := range slices.Sorted(maps.Keys(objects)) {
+		b.Run(name, func(b *testing.B) {
+			u := &unstructured.Unstructured{Object: objects[name]}
+			for b.Loop() {
+				Object(kinds.TFJob(), u)
+			}
+		})
+	}
+}

@@ -1,0 +1,64 @@
+package convert
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"stoic/schema"
+	"stoic/test/untyped"
+)
+
+// soundMPI returns a small sound MPIJob that a test may change.
+func soundMPI(t *testing.T) map[string]any {
+	t.Helper()
+	return untyped.Parse(t, []byte(`
+apiVersion: kubeflow.org/v1
+kind: MPIJob
+metadata: {name: pi, namespace: team-a}
+spec:
+  mpiReplicaSpecs:
+    Launcher:
+      template: {spec: {containers: [{name: launcher, image: mpi, command: [mpirun]}]}}
+    Worker:
+      replicas: 2
+      template: {spec: {containers: [{name: worker, image: mpi}]}}
+`)).Object
+}
+
+// TestFaultMPI: what may be wrong with an MPIJob and with no other kind.
+func TestFaultMPI(t *testing.T) {
+	const specs = "spec.mpiReplicaSpecs"
+	const launcher, worker = specs + ".Launcher", specs + ".Worker"
+	plain := map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "a", "image": "b"}}}}}
+	holdIn(t, soundMPI, []fault{
+		{"nothing", change{}, run},
+		{"slots", change{"spec.slotsPerWorker": int64(8)}, run},
+		{"no slots", change{"spec.slotsPerWorker": int64(0)}, run},
+		{"slots that are null", change{"spec.slotsPerWorker": nil}, run},
+		{"fewer slots than none", change{"spec.slotsPerWorker": int64(-1)}, reject(schema.OutOfRange, "spec.slotsPerWorker")},
+		{"slots beyond a number", change{"spec.slotsPerWorker": int64(math.MaxInt64)}, reject(schema.OutOfRange, "spec.slotsPerWorker")},
+		{"half a slot", change{"spec.slotsPerWorker": 0.5}, reject(schema.TypeMismatch, "spec.slotsPerWorker")},
+		{"slots in quotes", change{"spec.slotsPerWorker": "2"}, reject(schema.TypeMismatch, "spec.slotsPerWorker")},
+		{"a policy", change{"spec.cleanPodPolicy": "All"}, run},
+		{"an empty policy", change{"spec.cleanPodPolicy": ""}, run},
+		{"a policy in lower case", change{"spec.cleanPodPolicy": "all"}, reject(schema.InvalidValue, "spec.cleanPodPolicy")},
+		{"a policy that is a list", change{"spec.cleanPodPolicy": []any{"All"}}, reject(schema.TypeMismatch, "spec.cleanPodPolicy")},
+		{"a container of the workers", change{"spec.mainContainer": "worker"}, run},
+		{"a container of the launcher", change{"spec.mainContainer": "launcher"}, reject(schema.InvalidValue, "spec.mainContainer")},
+		{"a command for a container", change{"spec.mainContainer": "worker; rm -r /"}, reject(schema.InvalidValue, "spec.mainContainer")},
+		{"a container that is a number", change{"spec.mainContainer": int64(1)}, reject(schema.TypeMismatch, "spec.mainContainer")},
+		{"no launcher", change{specs: map[string]any{"Worker": map[string]any{"replicas": int64(1), "template": plain["template"]}}}, reject(schema.MissingField, launcher)},
+		{"a launcher that is null", change{launcher: nil}, reject(schema.TypeMismatch, launcher)},
+		{"two launchers", change{launcher + ".replicas": int64(2)}, reject(schema.ReplicaCount, launcher+".replicas")},
+		{"a launcher that is none", change{launcher + ".replicas": int64(0)}, reject(schema.ReplicaCount, launcher+".replicas")},
+		{"a launcher alone", change{specs: map[string]any{"Launcher": plain}}, run},
+		{"no workers", change{worker + ".replicas": int64(0)}, run},
+		{"fewer workers than none", change{worker + ".replicas": int64(-1)}, reject(schema.OutOfRange, worker+".replicas")},
+		{"more workers than a ConfigMap can name", change{"metadata.name": strings.Repeat("x", 50), worker + ".replicas": int64(19999)}, reject(schema.TooLarge, worker+".replicas")},
+		{"another case", change{specs: map[string]any{"launcher": plain}}, reject(schema.UnknownReplicaType, specs+".launcher")},
+		{"another kind's replica type", change{specs + ".Master": plain}, reject(schema.UnknownReplicaType, specs+".Master")},
+		{"no containers", change{worker + ".template.spec.containers": []any{}}, reject(schema.MissingContainer, worker+".template.spec.containers")},
+		{"a field of the other version", change{"spec.mpiImplementation": "Intel"}, warn(schema.UnknownField, "spec.mpiImplementation")},
+	})
+}

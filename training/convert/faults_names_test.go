@@ -1,0 +1,118 @@
+package convert
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"stoic/schema"
+)
+
+// named is a name of that length.
+func named(n int) string { return strings.Repeat("a", n) }
+
+// TestFaultNames: the name of a job, from which those of all children are made. "-worker-0" has 9 characters.
+func TestFaultNames(t *testing.T) {
+	bad := reject(schema.InvalidName, "metadata.name")
+	faults := []fault{
+		{"room to the last character", change{"metadata.name": named(54)}, run},
+		{"one too many", change{"metadata.name": named(55)}, bad},
+		{"ten replicas", change{"metadata.name": named(54), inWorker + ".replicas": int64(10)}, run},
+		{"the eleventh replica", change{"metadata.name": named(54), inWorker + ".replicas": int64(11)}, bad},
+		{"a thousand and one", change{"metadata.name": named(51), inWorker + ".replicas": int64(1001)}, run},
+		{"no room for a thousand and one", change{"metadata.name": named(52), inWorker + ".replicas": int64(1001)}, bad},
+		{"no replica needs the room of one", change{"metadata.name": named(54), inWorker + ".replicas": int64(0), inRoles + ".PS": role()}, run},
+		{"the longest role counts", change{"metadata.name": named(52), inRoles + ".Evaluator": role()}, bad},
+		{"room for the longest role", change{"metadata.name": named(51), inRoles + ".Evaluator": role()}, run},
+		{"a namespace of any length", change{"metadata.namespace": named(300)}, run},
+	}
+	for n := 1; n <= 253; n++ {
+		want := run
+		if n > 54 {
+			want = bad
+		}
+		faults = append(faults, fault{fmt.Sprint("length ", n), change{"metadata.name": named(n)}, want})
+	}
+	for _, name := range []string{"1", "1a", "0-a", "-a", "a-", "a.b", "a_b", "A", "aB", "a b", "é", "a\x00", "a\n", "😀", "a\xff", "\u202ea", "a/b", " a", ".", "-", "ａ"} {
+		faults = append(faults, fault{"name " + name, change{"metadata.name": name}, bad})
+	}
+	for _, name := range []string{"a", "a1", "a-1", "a--b", "x0"} {
+		faults = append(faults, fault{"name " + name, change{"metadata.name": name}, run})
+	}
+	hold(t, faults)
+}
+
+// role is a sound role.
+func role() map[string]any {
+	return map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{sane("tensorflow")}}}}
+}
+
+// sane is a sound container.
+func sane(name string) map[string]any { return map[string]any{"name": name, "image": "tf"} }
+
+// TestFaultCollisions: two of one name where each must have its own.
+func TestFaultCollisions(t *testing.T) {
+	port := func(name string, number int64) map[string]any {
+		return map[string]any{"name": name, "containerPort": number}
+	}
+	twice := func(path string) string { return reject(schema.DuplicateName, path) }
+	hold(t, []fault{
+		{"containers", change{inPod + ".containers": []any{sane("tensorflow"), sane("a"), sane("a")}}, twice(inPod + ".containers[2].name")},
+		{"training containers", change{inPod + ".containers": []any{sane("tensorflow"), sane("tensorflow")}}, twice(inPod + ".containers[1].name")},
+		{"a container and an init container", change{inPod + ".initContainers": []any{sane("tensorflow")}}, twice(inPod + ".initContainers[0].name")},
+		{"init containers", change{inPod + ".initContainers": []any{sane("a"), sane("a")}}, twice(inPod + ".initContainers[1].name")},
+		{"volumes", change{inPod + ".volumes": []any{map[string]any{"name": "a"}, map[string]any{"name": "a"}}}, twice(inPod + ".volumes[1].name")},
+		{"ports", change{inContainer + ".ports": []any{port("a", 1), port("a", 2)}}, twice(inContainer + ".ports[1].name")},
+		{"default ports", change{inContainer + ".ports": []any{port("tfjob-port", 1), port("tfjob-port", 2)}}, twice(inContainer + ".ports[1].name")},
+		{"numbers of ports may be the same", change{inContainer + ".ports": []any{port("a", 1), port("b", 1)}}, run},
+		{"ports without a name", change{inContainer + ".ports": []any{port("", 1), port("", 1)}}, run},
+		{"ports of two containers", change{inPod + ".containers[1]": sane("b"), inPod + ".containers[1].ports": []any{port("a", 1)}, inContainer + ".ports": []any{port("a", 1)}}, run},
+		{"variables may be set again", change{inContainer + ".env": []any{map[string]any{"name": "A"}, map[string]any{"name": "A"}}}, run},
+		{"the variable that is ours", change{inContainer + ".env": []any{map[string]any{"name": "TF_CONFIG", "value": "x"}}}, run},
+		{"mounts in one place", change{inPod + ".volumes[0].name": "a", inContainer + ".volumeMounts": []any{
+			map[string]any{"name": "a", "mountPath": "/a"}, map[string]any{"name": "a", "mountPath": "/a"}}}, reject(schema.Conflict, inContainer+".volumeMounts[1].mountPath")},
+		{"a role in two cases", change{inRoles + ".worker": role()}, twice(inRoles + ".worker")},
+		{"a role in three cases", change{inRoles + ".worker": role(), inRoles + ".WORKER": role()}, also(twice(inRoles+".WORKER"), schema.DuplicateName, inRoles+".worker")},
+		{"a role with a letter that folds to its own", change{inRoles: map[string]any{"Wor\u212Aer": role()}}, run},
+		{"twice, with such a letter", change{inRoles + "[\"Wor\u212Aer\"]": role()}, twice(inRoles + "[\"Wor\u212Aer\"]")},
+		{"chief and master", change{inRoles + ".Chief": role(), inRoles + ".Master": role()}, reject(schema.Conflict, inRoles)},
+		{"labels that are ours", change{inTemplate + `.metadata.labels["training.kubeflow.org/job-name"]`: "other"}, run},
+		{"keys that differ in case", change{inPod + ".Containers": []any{}, inContainer + ".Image": "x"},
+			warn(schema.UnknownField, inPod+".Containers") + "\nwarning UnknownField " + inContainer + ".Image"},
+	})
+}
+
+// TestFaultUnknown: versions, kinds, replica types and fields that nobody knows.
+func TestFaultUnknown(t *testing.T) {
+	hold(t, []fault{
+		{"an old version", change{"apiVersion": "kubeflow.org/v1beta2"}, reject(schema.InvalidValue, "apiVersion")},
+		{"a version to come", change{"apiVersion": "kubeflow.org/v2"}, reject(schema.InvalidValue, "apiVersion")},
+		{"another group", change{"apiVersion": "apps/v1"}, reject(schema.InvalidValue, "apiVersion")},
+		{"another case", change{"apiVersion": "Kubeflow.org/v1"}, reject(schema.InvalidValue, "apiVersion")},
+		{"another kind", change{"kind": "RayJob"}, reject(schema.InvalidValue, "kind")},
+		{"another kind's case", change{"kind": "TfJob"}, reject(schema.InvalidValue, "kind")},
+		{"a replica type", change{inRoles + ".Foo": role()}, reject(schema.UnknownReplicaType, inRoles+".Foo")},
+		{"a replica type that is null", change{inRoles + ".Foo": nil}, reject(schema.UnknownReplicaType, inRoles+".Foo")},
+		{"another kind's replica type", change{inRoles + ".Launcher": role()}, reject(schema.UnknownReplicaType, inRoles+".Launcher")},
+		{"no replica type", change{inRoles + `[""]`: role()}, reject(schema.UnknownReplicaType, inRoles+`[""]`)},
+		{"a replica type with a space", change{inRoles + `["Worker "]`: role()}, reject(schema.UnknownReplicaType, inRoles+`["Worker "]`)},
+		{"only such a replica type", change{inRoles: map[string]any{"Foo": role()}}, reject(schema.UnknownReplicaType, inRoles+".Foo")},
+		{"a replica type in another case", change{inRoles: map[string]any{"wORKER": role()}}, run},
+		{"another kind's roles", change{"spec.pytorchReplicaSpecs": map[string]any{}}, warn(schema.UnknownField, "spec.pytorchReplicaSpecs")},
+		{"of the object", change{"future": int64(1)}, warn(schema.UnknownField, "future")},
+		{"of the spec", change{"spec.future": []any{}}, warn(schema.UnknownField, "spec.future")},
+		{"of the policy", change{inPolicy + ".future": nil}, warn(schema.UnknownField, inPolicy+".future")},
+		{"of the gang", change{inPolicy + ".schedulingPolicy.future": nil}, warn(schema.UnknownField, inPolicy+".schedulingPolicy.future")},
+		{"of a role", change{inWorker + ".future": "x"}, warn(schema.UnknownField, inWorker+".future")},
+		{"of the template", change{inTemplate + ".future": "x"}, warn(schema.UnknownField, inTemplate+".future")},
+		{"of the template's metadata", change{inTemplate + ".metadata.future": "x"}, warn(schema.UnknownField, inTemplate+".metadata.future")},
+		{"of the pod", change{inPod + ".future": "x"}, warn(schema.UnknownField, inPod+".future")},
+		{"of a container", change{inContainer + ".future": "x"}, warn(schema.UnknownField, inContainer+".future")},
+		{"of a probe", change{inContainer + ".livenessProbe.future": "x"}, warn(schema.UnknownField, inContainer+".livenessProbe.future")},
+		{"a source of a volume", change{inPod + ".volumes[0]": map[string]any{"name": "a", "future": map[string]any{"x": "y"}}}, warn(schema.UnknownField, inPod+".volumes[0].future")},
+		{"an empty key", change{inPod + `[""]`: "x"}, warn(schema.UnknownField, inPod+`[""]`)},
+		{"in the wrong place", change{"spec.cleanPodPolicy": "All"}, warn(schema.MisplacedField, "spec.cleanPodPolicy")},
+		{"a role in the wrong place", change{"spec.Worker": role()}, warn(schema.MisplacedField, "spec.Worker")},
+		{"the restart policy of the template", change{inPod + ".restartPolicy": "Always"}, warn(schema.Conflict, inPod+".restartPolicy")},
+	})
+}

@@ -1,0 +1,321 @@
+package convert
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stoic/convert"
+	"stoic/schema"
+	"stoic/test/untyped"
+	"stoic/training"
+)
+
+// path is a place in an object: fields and keys of maps, and indices.
+type path []any
+
+func (p path) String() string { return convert.Path(p...) }
+
+// node is one value of an object and where it stands.
+type node struct {
+	at    path
+	value any
+}
+
+// nodes lists every value below raw.
+func nodes(at path, raw any) []node {
+	var all []node
+	switch v := raw.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			below := append(slices.Clone(at), key)
+			all = append(append(all, node{below, v[key]}), nodes(below, v[key])...)
+		}
+	case []any:
+		for i := range v {
+			below := append(slices.Clone(at), i)
+			all = append(append(all, node{below, v[i]}), nodes(below, v[i])...)
+		}
+	}
+	return all
+}
+
+// oneRole is the large object with its chief only; the other roles are like it.
+func oneRole(t testing.TB) map[string]any {
+	raw := untyped.Parse(t, large).Object
+	put(t, raw, inRoles+".PS", untyped.Missing{})
+	put(t, raw, inRoles+".Worker", untyped.Missing{})
+	return raw
+}
+
+// kindOf is the type of a value as JSON knows it.
+func kindOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	case map[string]any:
+		return "object"
+	case []any:
+		return "list"
+	}
+	return "number"
+}
+
+// TestFaultTypes puts a value of every other type into every place of a large object. Each is told at that very place
+// and nowhere else, or the place is one that is not looked at.
+func TestFaultTypes(t *testing.T) {
+	base := oneRole(t)
+	told, free := 0, 0
+	for _, n := range nodes(nil, base) {
+		place := n.at.String()
+		for _, value := range []any{"x y", "4", int64(3), 1.5, math.NaN(), true, map[string]any{"x": "y"}, []any{"x"}, []any{map[string]any{}}} {
+			if kindOf(value) == kindOf(n.value) {
+				continue
+			}
+			raw, _ := untyped.Clone(base).(map[string]any)
+			put(t, raw, place, value)
+			got := check(t, raw)
+			want := reject(schema.TypeMismatch, place)
+			switch {
+			case unread(place):
+				want = run
+			case numberOrText(place) && kindOf(value) == "number":
+				want = numberForText(place, value)
+			case numberOrText(place) && kindOf(value) == "string":
+				want = textForNumber(place, value)
+			}
+			if want == run {
+				free++
+			} else {
+				told++
+			}
+			if outcome := without(outcome(got), consequences(place)); outcome != want {
+				t.Errorf("%s is %v: got %s\nwant %s", place, value, outcome, want)
+			}
+		}
+	}
+	t.Logf("%d told, %d not looked at", told, free)
+	if told < 900 || free < 200 {
+		t.Error("the values are one-sided")
+	}
+}
+
+// unread: what only the API server reads of an object.
+func unread(place string) bool {
+	return under(place, "status") || strings.HasPrefix(place, "metadata.") && place != "metadata.name" && place != "metadata.namespace"
+}
+
+// numberOrText: quantities, and ports of probes.
+func numberOrText(place string) bool {
+	return strings.Contains(place, ".resources.limits.") || strings.Contains(place, ".resources.requests.") || strings.Contains(place, `.limits["`) ||
+		strings.Contains(place, `.requests["`) || strings.HasSuffix(place, ".sizeLimit") || strings.HasSuffix(place, "httpGet.port")
+}
+
+func numberForText(place string, value any) string {
+	if !finite(value) {
+		return reject(schema.TypeMismatch, place)
+	}
+	return run
+}
+
+func textForNumber(place string, value any) string {
+	if strings.HasSuffix(place, "httpGet.port") {
+		return reject(schema.InvalidName, place)
+	}
+	if value == "4" {
+		return run
+	}
+	return reject(schema.InvalidValue, place)
+}
+
+// consequences are problems elsewhere that follow from one here and are the author's, too.
+func consequences(place string) []string {
+	if strings.Contains(place, ".resources.limits") {
+		return []string{string(schema.Conflict) + " " + strings.Replace(place, ".limits", ".requests", 1)}
+	}
+	if strings.Contains(place, ".resources.requests") {
+		return []string{string(schema.Conflict) + " " + place}
+	}
+	return nil
+}
+
+// without leaves lines out; a rejection without a line is a run.
+func without(outcome string, lines []string) string {
+	kept := slices.DeleteFunc(strings.Split(outcome, "\n"), func(line string) bool { return slices.Contains(lines, line) })
+	if len(kept) == 1 {
+		return run
+	}
+	return strings.Join(kept, "\n")
+}
+
+// TestFaultPlaces: whatever is put into whatever place, what is told is told of that place, of one above or below it,
+// or of one that refers to it.
+func TestFaultPlaces(t *testing.T) {
+	base := oneRole(t)
+	for _, n := range nodes(nil, base) {
+		place := n.at.String()
+		for _, value := range mutations() {
+			raw, _ := untyped.Clone(base).(map[string]any)
+			put(t, raw, place, untyped.Clone(value))
+			got := check(t, raw)
+			problems := got.Warnings
+			if got.Rejection != nil {
+				problems = append(slices.Clone(got.Rejection.Problems), got.Warnings...)
+			}
+			for _, p := range problems {
+				if !under(p.Path, place) && !under(place, p.Path) && !refers(place, p) {
+					t.Errorf("%s is %.60v: told of %s", place, value, p)
+				}
+			}
+		}
+	}
+}
+
+// under: path is at place or below it.
+func under(path, place string) bool {
+	rest, ok := strings.CutPrefix(path, place)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// refers: mounts refer to volumes by name, requests to limits, and nothing is a problem of the whole.
+func refers(place string, p schema.Problem) bool {
+	switch {
+	case strings.Contains(place, ".volumes"):
+		return strings.Contains(p.Path, ".volumeMounts[") && strings.HasSuffix(p.Path, ".name") && p.Code == schema.InvalidValue
+	case strings.Contains(place, ".resources"):
+		return strings.Contains(p.Path, ".resources.requests") && p.Code == schema.Conflict
+	case strings.HasSuffix(place, ".mountPath"):
+		return strings.HasSuffix(p.Path, ".mountPath") && p.Code == schema.Conflict
+	case strings.Contains(place, "ontainers[") && strings.HasSuffix(place, ".name"):
+		return strings.HasSuffix(p.Path, ".name") && p.Code == schema.DuplicateName
+	}
+	return false
+}
+
+// optional are the fields down to the pod that may be left out, or be null.
+func optional() []string {
+	return []string{inPolicy, inPolicy + ".cleanPodPolicy", inPolicy + ".ttlSecondsAfterFinished", inPolicy + ".suspend", inPolicy + ".schedulingPolicy",
+		inPolicy + ".schedulingPolicy.queue", "spec.successPolicy", "spec.enableDynamicWorker", inWorker + ".replicas", inWorker + ".restartPolicy",
+		inTemplate + ".metadata", inTemplate + ".metadata.labels"}
+}
+
+// TestFaultOptional leaves out every subset of the optional fields, and writes null for it: both are the same job,
+// and what is left out has its default.
+func TestFaultOptional(t *testing.T) {
+	full := sound(t)
+	for place, value := range map[string]any{
+		inPolicy + ".cleanPodPolicy": "All", inPolicy + ".ttlSecondsAfterFinished": int64(5), inPolicy + ".suspend": true, inPolicy + ".schedulingPolicy.queue": "q",
+		"spec.successPolicy": "AllWorkers", "spec.enableDynamicWorker": true, inWorker + ".replicas": int64(3), inWorker + ".restartPolicy": "Always",
+		inTemplate + ".metadata.labels": map[string]any{"a": "b"},
+	} {
+		put(t, full, place, value)
+	}
+	fields := optional()
+	for subset := range 1 << len(fields) {
+		absent, null := untyped.Clone(full).(map[string]any), untyped.Clone(full).(map[string]any)
+		for i, place := range fields {
+			if subset>>i&1 == 0 || parentGone(place, fields, subset) {
+				continue
+			}
+			put(t, absent, place, untyped.Missing{})
+			put(t, null, place, nil)
+		}
+		got, other := check(t, absent), check(t, null)
+		if outcome(got) != run {
+			t.Fatalf("%b: %s", subset, outcome(got))
+		}
+		if diff := cmp.Diff(describe(got), describe(other)); diff != "" {
+			t.Fatalf("%b: absent is not null:\n%s", subset, diff)
+		}
+		has := func(place string) bool {
+			i := slices.Index(fields, place)
+			return subset>>i&1 == 0 && !parentGone(place, fields, subset)
+		}
+		want := training.RunPolicy{CleanPods: training.CleanNone}
+		if has(inPolicy + ".cleanPodPolicy") {
+			want.CleanPods = training.CleanAll
+		}
+		if has(inPolicy + ".ttlSecondsAfterFinished") {
+			want.TTL = training.Limit{Set: true, Value: 5}
+		}
+		want.Suspend = has(inPolicy + ".suspend")
+		if has(inPolicy + ".schedulingPolicy.queue") {
+			want.Scheduling.Queue = "q"
+		}
+		if diff := cmp.Diff(want, got.Job.Policy); diff != "" {
+			t.Fatalf("%b: policy:\n%s", subset, diff)
+		}
+		replicas, restart, rule := 1, training.RestartNever, training.SuccessFirst
+		if has(inWorker + ".replicas") {
+			replicas = 3
+		}
+		if has(inWorker + ".restartPolicy") {
+			restart = training.RestartAlways
+		}
+		if has("spec.successPolicy") {
+			rule = training.SuccessAll
+		}
+		role := got.Job.ReplicaTypes[0]
+		if role.Replicas != replicas || role.Restart != restart || got.Job.Success.Rule != rule || role.Expendable != has("spec.enableDynamicWorker") ||
+			strings.Contains(string(role.Template), `"labels"`) != has(inTemplate+".metadata.labels") {
+			t.Fatalf("%b: %s", subset, describe(got))
+		}
+	}
+}
+
+// parentGone: a field above is left out, too.
+func parentGone(place string, fields []string, subset int) bool {
+	for i, above := range fields {
+		if subset>>i&1 == 1 && above != place && under(place, above) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestFaultAbsent: what must be there, and is not, null or empty.
+func TestFaultAbsent(t *testing.T) {
+	m := func(path string) string { return reject(schema.MissingField, path) }
+	var faults []fault
+	for place, want := range map[string][3]string{
+		"apiVersion":             {run, run, reject(schema.InvalidValue, "apiVersion")},
+		"kind":                   {run, run, reject(schema.InvalidValue, "kind")},
+		"metadata":               {m("metadata.name"), m("metadata.name"), reject(schema.TypeMismatch, "metadata")},
+		"metadata.name":          {m("metadata.name"), m("metadata.name"), m("metadata.name")},
+		"metadata.namespace":     {run, run, run},
+		"spec":                   {m("spec"), m("spec"), reject(schema.TypeMismatch, "spec")},
+		inRoles:                  {m(inRoles), m(inRoles), reject(schema.TypeMismatch, inRoles)},
+		inWorker:                 {m(inRoles), reject(schema.TypeMismatch, inWorker), reject(schema.TypeMismatch, inWorker)},
+		inTemplate:               {m(inTemplate), m(inTemplate), reject(schema.TypeMismatch, inTemplate)},
+		inPod:                    {m(inPod), m(inPod), reject(schema.TypeMismatch, inPod)},
+		inPod + ".containers":    {m(inPod + ".containers"), m(inPod + ".containers"), reject(schema.TypeMismatch, inPod+".containers")},
+		inContainer + ".image":   {m(inContainer + ".image"), m(inContainer + ".image"), m(inContainer + ".image")},
+		inContainer + ".name":    {m(inContainer + ".name"), m(inContainer + ".name"), m(inContainer + ".name")},
+		inWorker + ".replicas":   {run, run, reject(schema.TypeMismatch, inWorker+".replicas")},
+		inPolicy:                 {run, run, reject(schema.TypeMismatch, inPolicy)},
+		inPolicy + ".managedBy":  {run, run, reject(schema.InvalidValue, inPolicy+".managedBy")},
+		inPod + ".nodeSelector":  {run, run, reject(schema.TypeMismatch, inPod+".nodeSelector")},
+		inPod + ".restartPolicy": {run, run, run},
+	} {
+		faults = append(faults, fault{place + " left out", change{place: untyped.Missing{}}, want[0]}, fault{place + " null", change{place: nil}, want[1]},
+			fault{place + " empty", change{place: ""}, want[2]})
+	}
+	hold(t, append(faults,
+		fault{"no container", change{inPod + ".containers": []any{}}, reject(schema.MissingContainer, inPod+".containers")},
+		fault{"null container", change{inContainer: nil}, reject(schema.TypeMismatch, inContainer)},
+		fault{"second container null", change{inPod + ".containers[1]": nil}, reject(schema.TypeMismatch, inPod+".containers[1]")},
+		fault{"null argument", change{inContainer + ".args": []any{"a", nil}}, reject(schema.TypeMismatch, inContainer+".args[1]")},
+		fault{"null variable", change{inContainer + ".env": []any{nil}}, reject(schema.TypeMismatch, inContainer+".env[0]")},
+		fault{"null label", change{inTemplate + ".metadata.labels.a": nil}, run},
+		fault{"null limit", change{inContainer + ".resources.limits.cpu": nil}, reject(schema.TypeMismatch, inContainer+".resources.limits.cpu")},
+		fault{"null field that nobody knows", change{inPod + ".future": nil}, warn(schema.UnknownField, inPod+".future")},
+	))
+}

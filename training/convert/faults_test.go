@@ -1,0 +1,230 @@
+package convert
+
+import (
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stoic/convert"
+	"stoic/schema"
+	"stoic/test/untyped"
+	"stoic/training/kinds"
+)
+
+// The files faults_*_test.go hold the converter against a catalogue of what can be wrong with an object:
+//
+//	shape    every value of every type at every place; what may be left out, left out
+//	text     names, Unicode, depth, size
+//	number   every numeric field at every border
+//	status   a status that somebody has tampered with
+//	names    names that collide, replica types and fields that nobody knows
+//	alien    Go values that no decoder makes
+//
+// Every row says what becomes of the object: all codes and paths, not only that there is an answer.
+
+// The limits of what is read and repeated of an object.
+const (
+	toldLimit  = convert.MaxProblems
+	depthLimit = convert.MaxDepth
+	pathLimit  = convert.MaxPath
+	keyLimit   = convert.MaxKey
+)
+
+// Places in the object that sound makes.
+const (
+	inRoles     = "spec.tfReplicaSpecs"
+	inWorker    = inRoles + ".Worker"
+	inTemplate  = inWorker + ".template"
+	inPod       = inTemplate + ".spec"
+	inContainer = inPod + ".containers[0]"
+	inPolicy    = "spec.runPolicy"
+)
+
+// fault is a sound object with one thing changed, and what becomes of it.
+type fault struct {
+	name string
+	put  change
+	want string // see outcome
+}
+
+// change maps places to what is put there.
+type change map[string]any
+
+// run is the outcome of an object that is a job without a warning.
+const run = "run"
+
+// reject is the outcome of an object with one problem.
+func reject(code schema.Code, path string) string { return "reject\n" + string(code) + " " + path }
+
+// warn is the outcome of a job with one warning.
+func warn(code schema.Code, path string) string {
+	return "run\nwarning " + string(code) + " " + path
+}
+
+// also adds a problem, in order of path.
+func also(want string, code schema.Code, path string) string {
+	return want + "\n" + string(code) + " " + path
+}
+
+// outcome is the verdict, and code and path of everything that was told.
+func outcome(r *Result) string {
+	lines := []string{run}
+	if r.Rejection != nil {
+		lines[0] = "reject"
+		for _, p := range r.Rejection.Problems {
+			lines = append(lines, string(p.Code)+" "+p.Path)
+		}
+	}
+	for _, p := range r.Warnings {
+		lines = append(lines, "warning "+string(p.Code)+" "+p.Path)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// hold puts each fault into a sound object of its own.
+func hold(t *testing.T, faults []fault) {
+	t.Helper()
+	holdIn(t, sound, faults)
+}
+
+// holdIn is hold for sound objects of another form.
+func holdIn(t *testing.T, sound func(*testing.T) map[string]any, faults []fault) {
+	t.Helper()
+	for _, f := range faults {
+		t.Run(f.name, func(t *testing.T) {
+			raw := sound(t)
+			apply(t, raw, f.put)
+			got := inTime(t, func() *Result { return check(t, raw) })
+			if diff := cmp.Diff(f.want, outcome(got)); diff != "" {
+				t.Errorf("-want +got:\n%s\n%s", diff, describe(got))
+			}
+			holdKinds(t, raw, f.want)
+		})
+	}
+}
+
+// inTime fails if a conversion takes the thread too long.
+func inTime(t *testing.T, convert func() *Result) *Result {
+	t.Helper()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	start := busy(t)
+	result := convert()
+	if took := busy(t) - start; took > 5*time.Second {
+		t.Errorf("took %v", took)
+	}
+	return result
+}
+
+// answer converts a value that cannot be compared or copied, and returns what was found.
+func answer(t *testing.T, raw map[string]any) *Result {
+	t.Helper()
+	done := make(chan *Result, 1)
+	go func() { done <- Object(kinds.TFJob(), &unstructured.Unstructured{Object: raw}) }()
+	select {
+	case got := <-done:
+		if (got.Job == nil) == (got.Rejection == nil) {
+			t.Fatalf("job %v, rejection %v", got.Job, got.Rejection)
+		}
+		untyped.CheckProblems(t, got.Warnings, toldLimit+1)
+		if got.Rejection != nil {
+			untyped.CheckProblems(t, got.Rejection.Problems, toldLimit+1)
+		}
+		return got
+	case <-time.After(20 * time.Second):
+		t.Fatal("no answer")
+		return nil
+	}
+}
+
+// apply puts all of a change, places before those in them.
+func apply(t testing.TB, raw map[string]any, c change) {
+	t.Helper()
+	for _, place := range slices.Sorted(maps.Keys(c)) {
+		put(t, raw, place, c[place])
+	}
+}
+
+// put sets what is at a place, in the spelling of messages, and makes what is missing on the way; untyped.Missing{} removes it.
+func put(t testing.TB, raw map[string]any, place string, value any) {
+	t.Helper()
+	set(t, raw, places(t, place), value)
+}
+
+func set(t testing.TB, in any, keys []any, value any) any {
+	t.Helper()
+	if len(keys) == 0 {
+		return value
+	}
+	switch key := keys[0].(type) {
+	case string:
+		m, _ := in.(map[string]any)
+		if m == nil {
+			m = map[string]any{}
+		}
+		if _, gone := value.(untyped.Missing); gone && len(keys) == 1 {
+			delete(m, key)
+		} else {
+			m[key] = set(t, m[key], keys[1:], value)
+		}
+		return m
+	case int:
+		l, _ := in.([]any)
+		if key == len(l) {
+			l = append(l, nil)
+		}
+		if key > len(l) {
+			t.Fatalf("index %d of %d", key, len(l))
+		}
+		l[key] = set(t, l[key], keys[1:], value)
+		return l
+	}
+	return in
+}
+
+// places takes a path apart.
+func places(t testing.TB, path string) []any {
+	t.Helper()
+	var keys []any
+	for rest := path; rest != ""; {
+		if inner, bracket := strings.CutPrefix(rest, "["); bracket {
+			if quoted, err := strconv.QuotedPrefix(inner); err == nil {
+				key, err := strconv.Unquote(quoted)
+				if err != nil {
+					t.Fatal(err)
+				}
+				keys, rest = append(keys, key), inner[len(quoted)+1:]
+				continue
+			}
+			var index int
+			if _, err := fmt.Sscanf(inner, "%d]", &index); err != nil {
+				t.Fatalf("%s in %s: %v", rest, path, err)
+			}
+			keys, rest = append(keys, index), inner[strings.IndexByte(inner, ']')+1:]
+			continue
+		}
+		rest = strings.TrimPrefix(rest, ".")
+		end := strings.IndexAny(rest, ".[")
+		if end < 0 {
+			end = len(rest)
+		}
+		keys, rest = append(keys, rest[:end]), rest[end:]
+	}
+	return keys
+}
+
+// TestPlaces: what the tables of faults say where something is put is what they mean.
+func TestPlaces(t *testing.T) {
+	got := places(t, `spec.a-b.c[1][0]["x.y/z"].d["\xff"]`)
+	if diff := cmp.Diff([]any{"spec", "a-b", "c", 1, 0, "x.y/z", "d", "\xff"}, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,91 @@
+package convert
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"stoic/schema"
+	"stoic/test/untyped"
+)
+
+// mpiV2Beta1 is an MPIJob of kubeflow.org/v2beta1 with all fields that only this version has.
+var mpiV2Beta1 = []byte(`
+apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+metadata: {name: pi, namespace: team-a, annotations: {scheduling.volcano.sh/queue-name: research}}
+spec:
+  slotsPerWorker: 4
+  runLauncherAsWorker: true
+  sshAuthMountPath: /home/mpi/.ssh
+  launcherCreationPolicy: WaitForWorkersReady
+  mpiImplementation: Intel
+  runPolicy:
+    cleanPodPolicy: Running
+    managedBy: kubeflow.org/mpi-operator
+    backoffLimit: 3
+    activeDeadlineSeconds: 600
+    schedulingPolicy: {minAvailable: 2, minResources: {cpu: 2}}
+  mpiReplicaSpecs:
+    Launcher:
+      template: {spec: {priorityClassName: high, containers: [{name: launcher, image: mpi, command: [mpirun], securityContext: {runAsUser: 1000}}]}}
+    Worker:
+      replicas: 2
+      restartPolicy: OnFailure
+      template: {spec: {hostNetwork: true, dnsConfig: {searches: [a.example]}, containers: [{name: worker, image: mpi}, {name: side, image: mpi}]}}
+`)
+
+// TestFaultMPIV2Beta1: what may be wrong with an MPIJob of kubeflow.org/v2beta1 and with no other kind.
+func TestFaultMPIV2Beta1(t *testing.T) {
+	const specs = "spec.mpiReplicaSpecs"
+	const launcher, worker = specs + ".Launcher", specs + ".Worker"
+	const slots, works, path, creation, implementation = "spec.slotsPerWorker", "spec.runLauncherAsWorker", "spec.sshAuthMountPath",
+		"spec.launcherCreationPolicy", "spec.mpiImplementation"
+	plain := map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "a", "image": "b"}}}}}
+	sound := func(t *testing.T) map[string]any { return untyped.Parse(t, mpiV2Beta1).Object }
+	faults := []fault{
+		{"nothing", change{}, run},
+		{"no slots", change{slots: int64(0)}, run},
+		{"fewer slots than none", change{slots: int64(-1)}, reject(schema.OutOfRange, slots)},
+		{"slots beyond a number", change{slots: int64(math.MaxInt64)}, reject(schema.OutOfRange, slots)},
+		{"half a slot", change{slots: 0.5}, reject(schema.TypeMismatch, slots)},
+		{"slots in quotes", change{slots: "2"}, reject(schema.TypeMismatch, slots)},
+		{"a launcher that works in quotes", change{works: "true"}, reject(schema.TypeMismatch, works)},
+		{"a path with a colon", change{path: "/a:b"}, reject(schema.InvalidValue, path)},
+		{"a path that is a list", change{path: []any{"/a"}}, reject(schema.TypeMismatch, path)},
+		{"the path of the hostfile", change{path: "/etc/mpi"}, reject(schema.InvalidValue, path)},
+		{"the path of the hostfile, spelt otherwise", change{path: "/etc//mpi/"}, reject(schema.InvalidValue, path)},
+		{"a path in that of the hostfile", change{path: "/etc/mpi/ssh"}, run},
+		{"a policy in lower case", change{creation: "atStartup"}, reject(schema.InvalidValue, creation)},
+		{"a policy that is a number", change{creation: int64(1)}, reject(schema.TypeMismatch, creation)},
+		{"an implementation in lower case", change{implementation: "intel"}, reject(schema.InvalidValue, implementation)},
+		{"an implementation that is an object", change{implementation: map[string]any{}}, reject(schema.TypeMismatch, implementation)},
+		{"a manager of the other version", change{inPolicy + ".managedBy": "kubeflow.org/training-operator"}, reject(schema.InvalidValue, inPolicy+".managedBy")},
+		{"no launcher", change{launcher: untyped.Missing{}}, reject(schema.MissingField, launcher)},
+		{"a launcher that is null", change{launcher: nil}, reject(schema.TypeMismatch, launcher)},
+		{"two launchers", change{launcher + ".replicas": int64(2)}, reject(schema.ReplicaCount, launcher+".replicas")},
+		{"a launcher that is none", change{launcher + ".replicas": int64(0)}, reject(schema.ReplicaCount, launcher+".replicas")},
+		{"a launcher alone", change{specs: map[string]any{"Launcher": plain}, inPolicy + ".schedulingPolicy": nil}, run},
+		{"no workers", change{worker + ".replicas": int64(0)}, reject(schema.ReplicaCount, worker+".replicas")},
+		{"workers without a number", change{worker + ".replicas": nil}, reject(schema.ReplicaCount, worker+".replicas")},
+		{"workers of a nil map", change{worker: map[string]any(nil)}, also(reject(schema.ReplicaCount, worker+".replicas"), schema.MissingField, worker+".template")},
+		{"fewer workers than none", change{worker + ".replicas": int64(-1)}, reject(schema.OutOfRange, worker+".replicas")},
+		{"more workers than a ConfigMap can name", change{"metadata.name": strings.Repeat("x", 50), worker + ".replicas": int64(19999)},
+			reject(schema.TooLarge, worker+".replicas")},
+		{"another kind's replica type", change{specs + ".Master": plain}, reject(schema.UnknownReplicaType, specs+".Master")},
+		{"no containers", change{worker + ".template.spec.containers": []any{}}, reject(schema.MissingContainer, worker+".template.spec.containers")},
+		{"a field of the other version", change{"spec.mainContainer": "worker"}, warn(schema.UnknownField, "spec.mainContainer")},
+	}
+	for _, field := range []string{slots, works, path, creation, implementation} {
+		faults = append(faults, fault{field + " null", change{field: nil}, run}, fault{field + " left out", change{field: untyped.Missing{}}, run})
+	}
+	for _, field := range []string{path, creation, implementation} {
+		faults = append(faults, fault{field + " empty", change{field: ""}, run})
+	}
+	for _, role := range []string{launcher, worker} {
+		for _, policy := range []string{"Always", "ExitCode"} {
+			faults = append(faults, fault{role + " " + policy, change{role + ".restartPolicy": policy}, reject(schema.InvalidValue, role+".restartPolicy")})
+		}
+	}
+	holdIn(t, sound, faults)
+}

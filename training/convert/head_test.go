@@ -1,0 +1,182 @@
+package convert
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"stoic/schema"
+	"stoic/training"
+	"stoic/training/kinds"
+)
+
+// ledgerIn reads the ledger of an object with UID "u" that has these annotations.
+func ledgerIn(annotations any) training.Ledger {
+	return Object(kinds.TFJob(), &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"name": "j", "uid": "u", "annotations": annotations}}}).Ledger
+}
+
+func TestLedger(t *testing.T) {
+	at := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	over := training.Ledger{Job: "u", Restarts: 1, Terminal: training.Failed, At: &at}
+	type failed = map[string]training.Failure
+	full := training.Ledger{Job: "u", Restarts: 3, Failed: failed{"worker-0": {Pod: "p", ConsecutiveFailures: 2}}}
+	done := training.Ledger{Job: "u", Restarts: 1, Succeeded: map[string]training.Indices{"worker": {{First: 0, Last: 3}, {First: 7, Last: 7}}, "ps": {{First: 0, Last: 0}}}}
+	of := func(total int64) training.Ledger { return training.Ledger{Job: "u", Restarts: total} }
+	for text, want := range map[string]training.Ledger{
+		string(schema.JSON(full)): full,
+		string(schema.JSON(over)): over,
+		string(schema.JSON(done)): done,
+		`{"job":"u","succeeded":{"worker":"0,1,7-3,x","ps":7,"boss":"0","Worker":"1","chief":"","master":null}}`: {
+			Job: "u", Succeeded: map[string]training.Indices{"worker": {{First: 0, Last: 1}}}},
+		`{"job":"u","succeeded":{"worker":"0-19999","ps":"0"}}`: { // more than a job may have: the first in order of roles
+			Job: "u", Succeeded: map[string]training.Indices{"ps": {{First: 0, Last: 0}}}},
+		`{"job":"u","succeeded":["worker"]}`:                            of(0),
+		`{"job":"u","succeeded":"worker"}`:                              of(0),
+		`{"job":"u","verdict":"Succeeded"}`:                             {Job: "u", Terminal: training.Succeeded},
+		`{"job":"u","verdict":"Succeeded","at":"yesterday"}`:            {Job: "u", Terminal: training.Succeeded},
+		`{"job":"u","verdict":"Succeeded","at":7}`:                      {Job: "u", Terminal: training.Succeeded},
+		`{"job":"u","verdict":"succeeded","at":"2026-01-01T00:00:00Z"}`: of(0),
+		`{"job":"u","verdict":["Failed"]}`:                              of(0),
+		`{"job":"u","verdict":"Running"}`:                               of(0),
+		`{"job":"u"}`:                                                   of(0),
+		`{"job":"u","restarts":7}`:                                      of(7),
+		`{"job":"other","restarts":7}`:                                  {}, // came with a copied manifest
+		`{"restarts":7}`:                                                {},
+		`{"job":"","restarts":7}`:                                       {},
+		`{"job":7,"restarts":7}`:                                        {},
+		``:                                                              {},
+		`nonsense`:                                                      {},
+		`null`:                                                          {},
+		`[{"job":"u"}]`:                                                 {},
+		`{"job":"u","restarts":7}}`:                                     {},
+		`{"job":"u","restarts":-7}`:                                     of(0),
+		`{"job":"u","restarts":2147483648}`:                             of(training.MaxCount),
+		`{"job":"u","restarts":1e400}`:                                  of(training.MaxCount),
+		`{"job":"u","restarts":-1e400}`:                                 of(0),
+		`{"job":"u","restarts":` + strings.Repeat("9", 1000) + `}`:      of(training.MaxCount),
+		`{"job":"u","restarts":1.9}`:                                    of(1),
+		`{"job":"u","restarts":"7"}`:                                    of(0),
+		`{"job":"u","restarts":null}`:                                   of(0),
+		`{"job":"u","restarts":{},"failed":7,"x":[[]]}`:                 of(0),
+		`{"failed":{"a":7,"b":null,"c":{},"d":{"pod":1},"e":{"pod":"p","row":-1},"f":{"pod":"p","row":[]}},"job":"u","restarts":1}`: {
+			Job: "u", Restarts: 1, Failed: failed{"e": {Pod: "p"}, "f": {Pod: "p"}}},
+	} {
+		if diff := cmp.Diff(want, ledgerIn(map[string]any{training.AnnotationLedger: text})); diff != "" {
+			t.Errorf("%.100s (-want +got):\n%s", text, diff)
+		}
+	}
+	for _, annotations := range []any{nil, 7, "x", []any{}, map[string]any{}, map[string]any{training.AnnotationLedger: 7}} {
+		if got := ledgerIn(annotations); !reflect.DeepEqual(got, training.Ledger{}) {
+			t.Errorf("%v: %+v", annotations, got)
+		}
+	}
+}
+
+// A full ledger is read back whole; a larger one is cut, the same way each time; a huge one is not looked at.
+func TestLedgerIsBounded(t *testing.T) {
+	many := training.Ledger{Job: "u", Restarts: training.MaxCount, Failed: map[string]training.Failure{}}
+	var odd training.Indices
+	for i := 1; i < training.MaxReplicas; i += 2 {
+		odd = odd.Append(i)
+	}
+	many.Succeeded = map[string]training.Indices{"worker": odd}
+	fill := func(n int) string {
+		for i := range n {
+			many.Failed[fmt.Sprintf("evaluator-%05d", i)] = training.Failure{Pod: types.UID(strings.Repeat("u", 36)), ConsecutiveFailures: training.MaxCount}
+		}
+		return string(schema.JSON(many))
+	}
+	text := fill(training.MaxLedger)
+	if len(text) > ledgerLimit/2 {
+		t.Errorf("a full ledger has %d bytes of at most %d", len(text), ledgerLimit)
+	}
+	if diff := cmp.Diff(many, ledgerIn(map[string]any{training.AnnotationLedger: text})); diff != "" {
+		t.Errorf("a full ledger (-written +read):\n%s", diff)
+	}
+	first := ledgerIn(map[string]any{training.AnnotationLedger: text})
+	if got := ledgerIn(map[string]any{training.AnnotationLedger: fill(2 * training.MaxLedger)}); !cmp.Equal(got, first) {
+		t.Errorf("of too many the first must be kept, not %d", len(got.Failed))
+	}
+	if got := ledgerIn(map[string]any{training.AnnotationLedger: fill(10 * training.MaxLedger)}); !cmp.Equal(got, training.Ledger{}) {
+		t.Errorf("%d bytes are read", len(schema.JSON(many)))
+	}
+}
+
+// Whatever stands there, the answer is within bounds, the same each time, and what is written is what is read.
+func checkLedger(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, text string,
+) {
+	t.Helper()
+	annotations := map[string]any{training.AnnotationLedger: text}
+	got := ledgerIn(annotations)
+	if got.Job != "u" && !reflect.DeepEqual(got, training.Ledger{}) || got.Restarts < 0 || got.Restarts > training.MaxCount || len(got.Failed) > training.MaxLedger {
+		t.Fatalf("%q is read as %+v", text, got)
+	}
+	succeeded := 0
+	for _, indices := range got.Succeeded {
+		succeeded += indices.Count()
+	}
+	if succeeded > training.MaxReplicas {
+		t.Fatalf("%q is read as %d successes", text, succeeded)
+	}
+	for _, failure := range got.Failed {
+		if failure.ConsecutiveFailures < 0 || failure.ConsecutiveFailures > training.MaxCount || failure.Pod == "" {
+			t.Fatalf("%q is read as %+v", text, got)
+		}
+	}
+	if again := ledgerIn(annotations); !cmp.Equal(got, again) {
+		t.Fatalf("%q is read as %+v, then as %+v", text, got, again)
+	}
+	if got.Job == "u" {
+		written := string(schema.JSON(got))
+		if again := ledgerIn(map[string]any{training.AnnotationLedger: written}); len(written) <= ledgerLimit && !cmp.Equal(got, again) {
+			t.Fatalf("%+v is written as %s and read as %+v", got, written, again)
+		}
+	}
+}
+
+func TestLedgerProperties(t *testing.T) {
+	value := rapid.Custom(func(t *rapid.T) any {
+		return rapid.SampledFrom([]any{nil, "u", "", 7, -1, math.MaxInt64, 1e300, 0.5, true, []any{}, map[string]any{}, "\u2028"}).Draw(t, "value")
+	})
+	failure := rapid.Custom(func(t *rapid.T) any {
+		return rapid.OneOf(value, rapid.Custom(func(t *rapid.T) any {
+			return any(map[string]any{"pod": value.Draw(t, "pod"), "row": value.Draw(t, "row"), "x": value.Draw(t, "x")})
+		})).Draw(t, "failure")
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		text, err := json.Marshal(map[string]any{"job": rapid.SampledFrom([]any{"u", "u", "u", "v", nil}).Draw(t, "job"), "restarts": value.Draw(t, "restarts"),
+			"succeeded": rapid.MapOfN(rapid.SampledFrom([]string{"worker", "ps", "chief", "boss", ""}), rapid.OneOf(value,
+				rapid.Map(rapid.SampledFrom([]string{"0", "1-3,5", "0-19999", "bitmap:jw", "bitmap:", "9-1", "-"}), func(s string) any { return s })), 0, 5).Draw(t, "succeeded"),
+			"failed": rapid.MapOfN(rapid.String(), failure, 0, 5).Draw(t, "failed"), "odd": value.Draw(t, "odd"),
+			"verdict": rapid.SampledFrom([]any{"Succeeded", "Failed", "", 7}).Draw(t, "verdict"), "at": rapid.SampledFrom([]any{"2026-01-01T00:00:00.5+01:00", "9999-12-31T23:59:59-10:00", "x", 7, nil}).Draw(t, "at")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cut := rapid.IntRange(0, len(text)).Draw(t, "cut")
+		checkLedger(t, string(text))
+		checkLedger(t, string(text[:cut]))
+	})
+}
+
+func FuzzLedger(f *testing.F) {
+	f.Add(`{"job":"u","restarts":3,"failed":{"worker-0":{"pod":"p","row":2}}}`)
+	f.Add(`{"job":"u","restarts":1e999,"failed":{"":{"pod":"p","row":-0.5e1}}}`)
+	f.Add(`{"job":"u","restarts":3,"succeeded":{"worker":"0-3,7","ps":"bitmap:jw"}}`)
+	f.Add(`{"job":"u","restarts":3,"verdict":"Failed","at":"2026-01-01T00:00:00Z"}`)
+	f.Add(`{"JOB":"u","job":"u","restarts":0,"restarts":` + strings.Repeat("[", 5000))
+	f.Fuzz(func(t *testing.T, text string) { checkLedger(t, text) })
+}

@@ -1,0 +1,95 @@
+package convert
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"stoic/training"
+)
+
+// ledgerLimit is far above what a full ledger takes, in bytes.
+const ledgerLimit = 32 << 10
+
+// ledgerOf reads the ledger of the object with that UID leniently: what is malformed counts as absent, a number out of
+// bounds as the nearest one within. It is never a reason to reject the object, and a ledger that came with a copied
+// manifest is none.
+func ledgerOf(kind *training.Kind, owner types.UID, annotations any) training.Ledger {
+	all, _ := annotations.(map[string]any)
+	text, _ := all[training.AnnotationLedger].(string)
+	if text == "" || len(text) > ledgerLimit {
+		return training.Ledger{}
+	}
+	var read struct {
+		Job         types.UID
+		Restarts    json.RawMessage
+		Failed      map[string]json.RawMessage
+		Succeeded   map[string]json.RawMessage
+		Verdict, At json.RawMessage
+	}
+	// Where a value has another type, all others are read nevertheless.
+	if err := json.Unmarshal([]byte(text), &read); isSyntax(err) || read.Job != owner || owner == "" {
+		return training.Ledger{}
+	}
+	ledger := training.Ledger{Job: owner, Restarts: countOf(read.Restarts)}
+	if v := training.ConditionType(stringOf(read.Verdict)); v == training.Succeeded || v == training.Failed {
+		ledger.Terminal, ledger.At = v, new(statusReader).moment(stringOf(read.At))
+	}
+	ledger.Succeeded = successesOf(kind, read.Succeeded)
+	for _, replica := range slices.Sorted(maps.Keys(read.Failed)) {
+		var failure struct {
+			Pod types.UID
+			Row json.RawMessage
+		}
+		if err := json.Unmarshal(read.Failed[replica], &failure); err != nil || failure.Pod == "" || len(ledger.Failed) == training.MaxLedger {
+			continue
+		}
+		if ledger.Failed == nil {
+			ledger.Failed = make(map[string]training.Failure)
+		}
+		ledger.Failed[replica] = training.Failure{Pod: failure.Pod, ConsecutiveFailures: countOf(failure.Row)}
+	}
+	return ledger
+}
+
+// successesOf holds what is known by the replica types of the kind, of no more replicas than a job may have.
+func successesOf(kind *training.Kind, read map[string]json.RawMessage) (found map[string]training.Indices) {
+	left := training.MaxReplicas
+	for i := range kind.ReplicaTypes {
+		label := kind.ReplicaTypes[i].Label
+		indices := training.ParseIndices(stringOf(read[label]))
+		if n := indices.Count(); n > 0 && n <= left {
+			if found == nil {
+				found = make(map[string]training.Indices)
+			}
+			found[label] = indices
+			left -= n
+		}
+	}
+	return found
+}
+
+// stringOf is a string, or "" if it is none.
+func stringOf(raw json.RawMessage) (text string) {
+	_ = json.Unmarshal(raw, &text)
+	return text
+}
+
+func isSyntax(err error) bool {
+	var syntax *json.SyntaxError
+	return errors.As(err, &syntax)
+}
+
+// countOf is the count nearest to a number, however large; 0 if it is none.
+func countOf(raw json.RawMessage) int64 {
+	f, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil && !math.IsInf(f, 0) { // an infinity is what is out of range
+		return 0
+	}
+	return training.Count(int64(min(max(f, 0), training.MaxCount)))
+}

@@ -1,0 +1,158 @@
+package convert
+
+import (
+	"bytes"
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stoic/convert"
+	"stoic/schema"
+	"stoic/training"
+)
+
+// Result is what an object turned out to be: exactly one of Job and Rejection is set. Head is that of
+// whichever it is. It is what the informer's store holds.
+type Result struct {
+	*training.Head
+	Job       *training.Job
+	Rejection *training.Rejection
+	// Panic is set if the converter itself failed on the object; the rejection says so to its author.
+	Panic *convert.Panic
+}
+
+// Object says what u is. It is total: it returns for every input, never panics, never logs, gives the same
+// answer each time, does not change u and keeps nothing of it.
+//
+//	head      metadata and status, leniently           head.go, status.go, ledger.go
+//	identity  is it of this kind, has it a name        convert.Reader.Spec
+//	walk      does every value fit its type, and rules convert.Reader.Walk, shape.go
+//	check     does it make sense                       policy.go, replica types.go, pod.go, name.go, convert.Reader.PodTemplate, Kind.Check
+//	lower     defaults, template, the kind's own part  replica types.go, template.go, Kind.Lower
+//
+// Each step tells all it finds and continues with what is sound, so that one look names everything.
+func Object(kind *training.Kind, u *unstructured.Unstructured) (result *Result) {
+	var raw map[string]any
+	if u != nil {
+		raw = u.Object
+	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			result = broken(kind, raw, cause)
+		}
+	}()
+	return newReader(kind).read(raw)
+}
+
+// reader reads one object of a kind.
+type reader struct {
+	*convert.Reader
+	kind *training.Kind
+	// podRestartPolicy is what the head says of it.
+	podRestartPolicy string
+}
+
+func newReader(kind *training.Kind) *reader { return &reader{Reader: convert.NewReader(), kind: kind} }
+
+func (r *reader) read(raw map[string]any) *Result {
+	head := r.head(raw)
+	job := r.job(head, raw)
+	head.Warnings, head.PodRestartPolicy = r.Warnings(), r.podRestartPolicy
+	switch {
+	case r.Count() > 0:
+		return &Result{Head: head, Rejection: &training.Rejection{Head: head, Problems: r.Problems()}}
+	case job == nil:
+		panic("neither a job nor a problem") // told by broken
+	}
+	return &Result{Head: head, Job: job}
+}
+
+// job brings the object to normal form; nil if it is too far from one. It is a job only if nothing was reported.
+func (r *reader) job(head *training.Head, raw map[string]any) *training.Job {
+	whole := objectOf(r.kind)
+	spec, ok := r.Spec(r.kind.Resource(), whole, raw)
+	defer r.Leave()
+	if !ok {
+		return nil
+	}
+	meta, _ := raw["metadata"].(map[string]any)
+	annotations, _ := meta["annotations"].(map[string]any)
+	queue, _ := annotations[r.kind.QueueAnnotation].(string) // no kind has an annotation without a name
+	return r.spec(whole.Field("spec"), spec, head, queue)
+}
+
+func (r *reader) spec(s *convert.Shape, raw map[string]any, head *training.Head, queue string) *training.Job {
+	before := r.Count()
+	options := r.kind.Options()
+	for key, value := range raw {
+		if key != "runPolicy" && key != r.kind.ReplicaSpecsField {
+			r.Member(s, raw, key, value, reflect.Indirect(reflect.ValueOf(options)))
+		}
+	}
+	sound := r.Count() == before
+
+	r.EnterField(s, raw, "runPolicy")
+	job := &training.Job{Head: head, Policy: r.policy(raw["runPolicy"])}
+	r.Leave()
+	if job.Policy.Scheduling.Queue == "" {
+		job.Policy.Scheduling.Queue = queue
+	}
+	r.EnterField(s, raw, r.kind.ReplicaSpecsField)
+	roles, known := r.roles(raw)
+	r.Leave()
+	r.name(head.Meta.Name, roles)
+	if known {
+		r.minAvailable(job.Policy.Scheduling.MinAvailable, roles)
+	}
+	if r.kind.Check != nil {
+		r.Take(r.kind.Check(options, func(role string) bool {
+			return slices.ContainsFunc(roles, func(d draft) bool { return d.Name == role })
+		}))
+	}
+	if !sound || !known || head.Meta.Name == "" {
+		return nil
+	}
+	job.ReplicaTypes = make([]training.ReplicaType, len(roles))
+	e := convert.LendEncoder()
+	defer e.GiveBack()
+	for i := range roles {
+		if r.Count() == 0 {
+			roles[i].Template = roles[i].template(e, r.kind)
+		}
+		job.ReplicaTypes[i] = roles[i].ReplicaType
+	}
+	if r.Count() == 0 {
+		job.Verbatim = verbatim(e, raw, r.kind.Verbatim)
+	}
+	// The kind tells of the job as a whole, so it is asked only if that is what its author wrote.
+	r.Take(r.kind.Lower(job, options), nil)
+	if job.Policy.CleanPods == "" {
+		job.Policy.CleanPods = training.CleanNone
+	}
+	return job
+}
+
+// verbatim is what stands at a path, as its author wrote it; nil if there is no path, or nothing there.
+func verbatim(e *convert.Encoder, raw map[string]any, path []string) []byte {
+	var value any
+	for _, key := range path {
+		value = raw[key]
+		raw, _ = value.(map[string]any)
+	}
+	if value == nil {
+		return nil
+	}
+	return bytes.Clone(e.Encode(value))
+}
+
+// broken is the answer if the converter itself fails: a defect of ours, told to the object's author because
+// no one else is looking.
+func broken(kind *training.Kind, raw map[string]any, cause any) *Result {
+	head := &training.Head{Kind: kind}
+	func() {
+		defer func() { _ = recover() }()
+		head = newReader(kind).head(raw)
+	}()
+	return &Result{Head: head, Rejection: &training.Rejection{Head: head, Problems: []schema.Problem{convert.Broken(cause)}}, Panic: convert.NewPanic(cause)}
+}

@@ -1,0 +1,186 @@
+package convert
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"stoic/convert"
+	"stoic/schema"
+	"stoic/training"
+)
+
+// pod is what the template's normal form needs to know of the author's template.
+type pod struct {
+	raw         map[string]any // the template
+	training    int            // where the training container stands, or -1
+	defaultPort bool           // that it is to get a port of the kind's name
+}
+
+// template checks a pod template: as the API server does, and what a job asks of it besides.
+func (r *reader) template(raw map[string]any, role *training.ReplicaType) pod {
+	pod := pod{raw: raw, training: -1}
+	r.PodTemplate(raw)
+	spec, ok := raw["spec"].(map[string]any)
+	if !ok {
+		return pod // told by now
+	}
+	r.Enter("spec")
+	defer r.Leave()
+	r.ownRestart(spec, role)
+	role.Container = r.kind.Container
+	if list, ok := spec["containers"].([]any); ok {
+		r.Enter("containers")
+		pod.training = r.trainer(list)
+		r.Leave()
+		if pod.training >= 0 && r.kind.FirstContainer {
+			role.Container = nameOf(list[pod.training])
+			pod.training = 0
+		}
+		if pod.training >= 0 {
+			role.Ports, role.Port, pod.defaultPort = r.withDefault(namedPorts(list[pod.training]))
+			pod.defaultPort = pod.defaultPort && !onHost(spec, role.Port)
+		}
+	}
+	return pod
+}
+
+// ownRestart warns of a restart policy in the template. Another one takes its place, whatever it is.
+func (r *reader) ownRestart(spec map[string]any, role *training.ReplicaType) {
+	raw := spec["restartPolicy"]
+	if raw == nil || raw == "" || raw == role.Restart.Pod() {
+		return
+	}
+	told := convert.Found(raw)
+	if policy, ok := raw.(string); ok {
+		told = schema.Quote(policy)
+	}
+	r.Enter("restartPolicy")
+	if at := r.Path(); r.podRestartPolicy == "" || schema.ComparePaths(at, r.podRestartPolicy) < 0 {
+		r.podRestartPolicy = at
+	}
+	r.Warning(schema.Conflict, told, "", "it is ignored, the replica's `restartPolicy` decides")
+	r.Leave()
+}
+
+func nameOf(container any) string {
+	fields, _ := container.(map[string]any)
+	name, _ := fields["name"].(string)
+	return name
+}
+
+// trainer finds the first container of the kind's name, or tells how it may have been meant. It says nothing
+// if a name is missing or malformed: that one may be it. Where any name will do, it is the first one otherwise.
+func (r *reader) trainer(list []any) int {
+	names := make([]string, len(list))
+	readable := true
+	for i, item := range list {
+		names[i] = nameOf(item)
+		readable = readable && names[i] != "" && convert.Mended(names[i]) != r.kind.Container
+		if names[i] == r.kind.Container {
+			return i
+		}
+	}
+	if r.kind.FirstContainer && len(list) > 0 {
+		return 0
+	}
+	if !readable {
+		return -1
+	}
+	found, want, hint := "an empty list", `include a container named "`+r.kind.Container+`"`, ""
+	if len(names) > 0 {
+		found, want = quotedNames(names), `include one named "`+r.kind.Container+`"`
+		hint = r.rename(names)
+	}
+	if r.kind.FirstContainer {
+		want = "have at least one container" // of any name
+	}
+	r.Problem(schema.MissingContainer, found, want, hint)
+	return -1
+}
+
+// rename names the container that was probably meant to train: the only one, or the only near miss.
+func (r *reader) rename(names []string) string {
+	if len(names) == 1 {
+		return "rename containers[0]"
+	}
+	at, near := 0, 0
+	for i, name := range names {
+		if _, ok := schema.Nearest(name, []string{r.kind.Container}); ok {
+			at = i
+			near++
+		}
+	}
+	if near != 1 {
+		return ""
+	}
+	return fmt.Sprintf("rename containers[%d]", at)
+}
+
+// quotedNames: container "a", or containers "a", "b" and 3 more.
+func quotedNames(names []string) string {
+	const most = 4
+	if len(names) == 1 {
+		return "container " + schema.Quote(names[0])
+	}
+	quoted := make([]string, min(len(names), most))
+	for i := range quoted {
+		quoted[i] = schema.Quote(names[i])
+	}
+	text := "containers " + strings.Join(quoted, ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// namedPorts are those of a container, the first of each name. That they are in range is known by now, or told.
+func namedPorts(raw any) (ports []training.Port) {
+	container, _ := raw.(map[string]any)
+	list, _ := container["ports"].([]any)
+	taken := make(map[string]bool, len(list))
+	for _, item := range list {
+		fields, _ := item.(map[string]any)
+		name, _ := fields["name"].(string)
+		if name == "" || taken[name] {
+			continue
+		}
+		taken[name] = true
+		number, _ := convert.IntegerOf(fields["containerPort"])
+		ports = append(ports, training.Port{Name: name, Number: int32(number)})
+	}
+	return ports
+}
+
+// withDefault adds the kind's port if there is none of its name; added says so.
+func (r *reader) withDefault(ports []training.Port) (_ []training.Port, number int32, added bool) {
+	if r.kind.Port.Name == "" {
+		return ports, 0, false
+	}
+	for _, port := range ports {
+		if port.Name == r.kind.Port.Name {
+			return ports, port.Number, false
+		}
+	}
+	return append(ports, r.kind.Port), r.kind.Port.Number, true
+}
+
+// onHost says whether the pod holds that TCP port of its host already. A second claim, even by a container to what it
+// has, keeps the pod from being created.
+func onHost(spec map[string]any, number int32) bool {
+	if spec["hostNetwork"] != true {
+		return false
+	}
+	containers, _ := spec["containers"].([]any)
+	return slices.ContainsFunc(containers, func(item any) bool {
+		container, _ := item.(map[string]any)
+		ports, _ := container["ports"].([]any)
+		return slices.ContainsFunc(ports, func(item any) bool {
+			port, _ := item.(map[string]any)
+			v, whole := convert.IntegerOf(port["containerPort"])
+			protocol, _ := port["protocol"].(string)
+			ip, _ := port["hostIP"].(string)
+			return whole && v == int64(number) && (protocol == "" || protocol == "TCP") && ip == ""
+		})
+	})
+}

@@ -1,0 +1,301 @@
+package convert
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kjson "k8s.io/apimachinery/pkg/util/json"
+	"pgregory.net/rapid"
+
+	"stoic/convert"
+	"stoic/schema"
+	"stoic/test/untyped"
+	"stoic/training"
+	"stoic/training/kinds"
+)
+
+// check converts raw and fails unless everything holds that Object promises of every answer.
+func check(t rapid.TB, raw map[string]any) *Result {
+	t.Helper()
+	return checkAs(t, kindFor(raw), raw)
+}
+
+// checkAs is check of an object that a watch of a kind has delivered, whatever it says of itself.
+func checkAs(t rapid.TB, kind *training.Kind, raw map[string]any) *Result {
+	t.Helper()
+	same, _ := untyped.Clone(raw).(map[string]any)
+	got := Object(kind, &unstructured.Unstructured{Object: raw})
+	if !untyped.Equal(raw, same) {
+		t.Fatalf("changed its input\nfrom %v\nto   %v", same, raw)
+	}
+	again := Object(kind, &unstructured.Unstructured{Object: same})
+	if !reflect.DeepEqual(got, again) {
+		t.Fatalf("two answers:\n%s\n%s", describe(got), describe(again))
+	}
+	untyped.Destroy(same)
+	if !reflect.DeepEqual(got, again) {
+		t.Fatalf("kept something of its input:\n%s\n%s", describe(got), describe(again))
+	}
+	if got.Head == nil || got.Head.Kind != kind {
+		t.Fatal("no head")
+	}
+	if (got.Job == nil) == (got.Rejection == nil) {
+		t.Fatalf("job %v, rejection %v", got.Job, got.Rejection)
+	}
+	untyped.CheckProblems(t, got.Warnings, toldLimit+1)
+	if got.Rejection != nil {
+		if got.Rejection.Head != got.Head || len(got.Rejection.Problems) == 0 {
+			t.Fatalf("empty rejection %+v", got.Rejection)
+		}
+		untyped.CheckProblems(t, got.Rejection.Problems, toldLimit+1)
+		for _, p := range got.Rejection.Problems {
+			top, _, _ := strings.Cut(p.Path, ".")
+			if !slices.Contains([]string{"apiVersion", "kind", "metadata", "spec"}, top) || strings.Contains(p.String(), "bug") {
+				t.Fatalf("unexpected problem %s", p)
+			}
+		}
+		return got
+	}
+	checkJob(t, got.Job)
+	return got
+}
+
+// checkJob holds a job against the promises of package schema, and its template against the decoder of the API
+// server: what is accepted here can be posted.
+func checkJob(t rapid.TB, job *training.Job) {
+	t.Helper()
+	if n := job.Replicas(); n < 1 || n > training.MaxReplicas {
+		t.Fatalf("%d replicas", n)
+	}
+	order := -1
+	for _, role := range job.ReplicaTypes {
+		at := slices.Index(job.Kind.ReplicaTypes, role.KnownReplicaType)
+		if at <= order || role.Replicas < 0 {
+			t.Fatalf("role %+v", role)
+		}
+		order = at
+		var template corev1.PodTemplateSpec
+		if err := kjson.Unmarshal(role.Template, &template); err != nil { // as the server does, by the exact name of a field
+			t.Fatalf("template %s: %v", role.Template, err)
+		}
+		at = slices.IndexFunc(template.Spec.Containers, func(c corev1.Container) bool { return c.Name == role.Container })
+		if at < 0 || string(template.Spec.RestartPolicy) != role.Restart.Pod() {
+			t.Fatalf("template %s", role.Template)
+		}
+		if job.Kind.FirstContainer {
+			at = 0
+		} else if role.Container != job.Kind.Container {
+			t.Fatalf("container %q", role.Container)
+		}
+		var ports []training.Port
+		for _, p := range template.Spec.Containers[at].Ports {
+			if p.Name != "" {
+				ports = append(ports, training.Port{Name: p.Name, Number: p.ContainerPort})
+			}
+		}
+		own := training.Port{Name: job.Kind.Port.Name, Number: role.Port}
+		if template.Spec.HostNetwork && len(ports) < len(role.Ports) {
+			ports = append(ports, own) // another port has the number; see onHost
+		}
+		if !slices.Equal(ports, role.Ports) || own.Name != "" && !slices.Contains(ports, own) {
+			t.Fatalf("ports %v, in the template %v", role.Ports, ports)
+		}
+	}
+}
+
+// mutations are what is put in the place of any node of a sound object.
+func mutations() []any {
+	return []any{
+		untyped.Missing{}, nil, "", "x", "  ", int64(0), int64(-1), int64(1 << 31), int64(1 << 32), int64(math.MaxInt64), int64(math.MinInt64),
+		1e308, -1e308, 1.5, 3.0, math.NaN(), math.Inf(-1), true, false, []any{}, []any{nil}, map[string]any{}, map[string]any{"": int64(1)},
+		map[string]any{"a": map[string]any{"b": nil}}, "Never", "Worker", "tensorflow", "4", "true", "64Gb", "1e9999999",
+		strings.Repeat("x", 1<<16), "a\xffb\ud7ff\u202e\x00\n", nested(100), 3, int32(3), uint64(math.MaxUint64), float32(2),
+		json.Number("12"), json.Number("zwölf"), []string{"a"}, struct{}{}, map[string]string{"a": "b"}, func() {},
+	}
+}
+
+func nested(depth int) any {
+	var v any = "deep"
+	for i := range depth {
+		if i%2 == 0 {
+			v = map[string]any{"a": v}
+		} else {
+			v = []any{v}
+		}
+	}
+	return v
+}
+
+// TestEveryNodeEveryMutation replaces every node of a sound object by every mutation.
+func TestEveryNodeEveryMutation(t *testing.T) {
+	base := untyped.Parse(t, large).Object
+	roles := at(t, base, "spec", "tfReplicaSpecs").(map[string]any)
+	delete(roles, "PS") // it is like the others
+	delete(roles, "Worker")
+	t.Run("TFJob", func(t *testing.T) { everyMutation(t, base, 1000) })
+	t.Run("PyTorchJob", func(t *testing.T) { everyMutation(t, untyped.Parse(t, elastic).Object, 300) })
+	for _, raw := range samples(t)[2:] {
+		t.Run(kindFor(raw).Name+" "+kindFor(raw).Version, func(t *testing.T) { everyMutation(t, raw, 200) })
+	}
+}
+
+// elastic is a PyTorchJob with all that only a PyTorchJob has.
+var elastic = []byte(`
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: bert, namespace: team-a}
+spec:
+  nprocPerNode: "4"
+  elasticPolicy:
+    minReplicas: 1
+    maxReplicas: 4
+    rdzvBackend: c10d
+    rdzvPort: 29400
+    rdzvHost: host
+    rdzvId: run
+    rdzvConf: [{key: timeout, value: "900"}]
+    standalone: false
+    maxRestarts: 3
+    metrics:
+    - type: Resource
+      resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}
+    - type: Pods
+      pods: {metric: {name: queue, selector: {matchLabels: {a: b}}}, target: {type: AverageValue, averageValue: 30}}
+  pytorchReplicaSpecs:
+    Master: {replicas: 1, template: {spec: {containers: [{name: pytorch, image: pt}]}}}
+    Worker: {replicas: 2, restartPolicy: ExitCode, template: {spec: {containers: [{name: pytorch, image: pt, args: ["1"]}]}}}
+`)
+
+func everyMutation(t *testing.T, base map[string]any, least int) {
+	kind := kindFor(base)
+	jobs, rejections, compared := 0, 0, 0
+	for _, value := range mutations() {
+		for at := 1; ; at++ {
+			raw, _ := untyped.Clone(base).(map[string]any)
+			n := at
+			raw, _ = untyped.Mutate(raw, &n, untyped.Clone(value)).(map[string]any)
+			if n >= 0 {
+				break
+			}
+			got := checkAs(t, kind, raw)
+			if got.Job != nil {
+				jobs++
+			} else {
+				rejections++
+			}
+			if compareWithDecoder(t, kind, raw, got) {
+				compared++
+			}
+		}
+	}
+	t.Logf("%d jobs, %d rejections, %d compared with the decoder", jobs, rejections, compared)
+	if jobs < least || rejections < least || compared < least {
+		t.Error("the mutations are one-sided")
+	}
+}
+
+// compareWithDecoder holds the walk against the decoder that the API server uses for its own types. What we take it
+// takes; what it takes we take, or else we are stricter on purpose: no null in a list or as a value of a map.
+func compareWithDecoder(t *testing.T, kind *training.Kind, raw map[string]any, got *Result) (compared bool) {
+	t.Helper()
+	raw, _ = untyped.Clone(raw).(map[string]any)
+	forget(kind, raw)
+	text, err := json.Marshal(raw["spec"])
+	if err != nil || !bytes.Equal(text, new(convert.Encoder).Encode(raw["spec"])) {
+		return false // not JSON, or bytes that JSON cannot hold
+	}
+	spec, _ := kind.Wire.FieldByName("Spec")
+	err = json.Unmarshal(text, reflect.New(spec.Type).Interface())
+	if err != nil && got.Job != nil {
+		t.Errorf("a job, but %v in %s", err, text)
+	}
+	if err != nil || got.Rejection == nil {
+		return true
+	}
+	for _, p := range got.Rejection.Problems {
+		if p.Code == schema.TypeMismatch && p.Found != "null" && strings.HasPrefix(p.Path, "spec.") {
+			t.Errorf("the decoder does not mind: %s", p)
+		}
+	}
+	return true
+}
+
+// forget takes away what means nothing in a template and is taken whatever it is: its restart policy.
+func forget(kind *training.Kind, raw map[string]any) {
+	spec, _ := raw["spec"].(map[string]any)
+	roles, _ := spec[kind.ReplicaSpecsField].(map[string]any)
+	for _, role := range roles {
+		role, _ := role.(map[string]any)
+		template, _ := role["template"].(map[string]any)
+		pod, _ := template["spec"].(map[string]any)
+		delete(pod, "restartPolicy")
+	}
+}
+
+func anyJSON() *rapid.Generator[any] {
+	return rapid.Custom(func(t *rapid.T) any {
+		all := mutations()
+		leaf := rapid.Custom(func(t *rapid.T) any {
+			switch i := rapid.IntRange(0, len(all)+2).Draw(t, "leaf"); {
+			case i < len(all):
+				return untyped.Clone(all[i])
+			case i == len(all):
+				return rapid.String().Draw(t, "text")
+			case i == len(all)+1:
+				return rapid.Int64().Draw(t, "integer")
+			default:
+				return rapid.Float64().Draw(t, "float")
+			}
+		})
+		switch rapid.IntRange(0, 3).Draw(t, "form") {
+		case 0:
+			return rapid.SliceOfN(leaf, 0, 3).Draw(t, "list")
+		case 1:
+			return rapid.MapOfN(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"name", "spec", "template", "containers", "Worker"})), leaf, 0, 3).Draw(t, "object")
+		default:
+			return leaf.Draw(t, "value")
+		}
+	})
+}
+
+// TestMutations: whatever stands in up to three places of a sound object, the promises hold.
+func TestMutations(t *testing.T) {
+	bases := samples(t)
+	rapid.Check(t, func(t *rapid.T) {
+		base := rapid.SampledFrom(bases).Draw(t, "of")
+		raw, _ := untyped.Clone(base).(map[string]any)
+		for range rapid.IntRange(1, 3).Draw(t, "how many") {
+			at := rapid.IntRange(1, 400).Draw(t, "at")
+			raw, _ = untyped.Mutate(raw, &at, anyJSON().Draw(t, "value")).(map[string]any)
+		}
+		checkAs(t, kindFor(base), raw)
+	})
+}
+
+// TestOrderDoesNotMatter: the same roles, written in any order and case, are the same job.
+func TestOrderDoesNotMatter(t *testing.T) {
+	base := untyped.Parse(t, large).Object
+	want := describe(Object(kinds.TFJob(), &unstructured.Unstructured{Object: base}))
+	rapid.Check(t, func(t *rapid.T) {
+		raw, _ := untyped.Clone(base).(map[string]any)
+		spec := raw["spec"].(map[string]any)
+		roles := spec["tfReplicaSpecs"].(map[string]any)
+		other := map[string]any{}
+		for _, name := range rapid.Permutation(slices.Sorted(maps.Keys(roles))).Draw(t, "order") {
+			key := rapid.SampledFrom([]string{name, strings.ToLower(name), strings.ToUpper(name)}).Draw(t, "key")
+			other[key] = roles[name]
+		}
+		spec["tfReplicaSpecs"] = other
+		if got := describe(check(t, raw)); got != want {
+			t.Fatalf("got %s\nwant %s", got, want)
+		}
+	})
+}

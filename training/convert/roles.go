@@ -1,0 +1,199 @@
+package convert
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"stoic/convert"
+	"stoic/schema"
+	"stoic/training"
+)
+
+// draft is a replica type on its way to normal form.
+type draft struct {
+	training.ReplicaType
+	pod   pod
+	sound bool // the number of replicas is what the author wrote
+}
+
+// roles checks the field of a spec that maps replica type names to replica specs. Sound says that the result holds what its
+// author named, in the order of the kind: who and how many, whatever is wrong with the templates.
+func (r *reader) roles(spec map[string]any) (roles []draft, sound bool) {
+	raw := spec[r.kind.ReplicaSpecsField]
+	fields, ok := raw.(map[string]any)
+	switch {
+	case raw == nil:
+		r.Problem(schema.MissingField, "", "be set", convert.Misspelt(spec, r.kind.ReplicaSpecsField))
+		return nil, false
+	case !ok:
+		r.Problem(schema.TypeMismatch, convert.Found(raw), r.wantRoles(), "")
+		return nil, false
+	case len(fields) == 0:
+		r.Problem(schema.MissingField, "an empty object", r.wantRoles(), "")
+		return nil, false
+	}
+	chosen, sound := r.choose(fields)
+	for i, key := range chosen {
+		if key == "" {
+			continue
+		}
+		r.Enter(key)
+		role := r.role(r.kind.ReplicaTypes[i], fields[key])
+		r.Leave()
+		sound = sound && role.sound
+		roles = append(roles, role)
+	}
+	return roles, sound && r.total(roles)
+}
+
+func (r *reader) wantRoles() string {
+	return "be an object with keys such as " + strconv.Quote(r.kind.ReplicaTypes[len(r.kind.ReplicaTypes)-1].Name)
+}
+
+// choose finds the author's key for each replica type of the kind. A key that differs in case is that replica type too, so that all
+// that is wrong with it is found, also where the kind does not accept it.
+func (r *reader) choose(fields map[string]any) (chosen []string, sound bool) {
+	sound = true
+	chosen = make([]string, len(r.kind.ReplicaTypes))
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		role := r.kind.ReplicaType(key)
+		if role == nil {
+			sound = false
+			r.unknownRole(key)
+			continue
+		}
+		at := slices.IndexFunc(r.kind.ReplicaTypes, func(k training.KnownReplicaType) bool { return k.Name == role.Name })
+		if chosen[at] == "" {
+			chosen[at] = key
+			if key != role.Name && !r.kind.AnyCase {
+				sound = false
+				r.unknownRole(key)
+			}
+			continue
+		}
+		sound = false
+		if key == role.Name {
+			key, chosen[at] = chosen[at], key
+		}
+		r.ProblemIn(key, schema.DuplicateName, schema.Quote(key)+" beside "+schema.Quote(chosen[at]),
+			"name each replica type once", "merge the two")
+	}
+	return chosen, r.required(fields, chosen) && sound
+}
+
+// required: the kind's jobs do not run without some of its replica types.
+func (r *reader) required(fields map[string]any, chosen []string) bool {
+	all := true
+	for i, role := range r.kind.ReplicaTypes {
+		if role.Required && chosen[i] == "" {
+			all = false
+			r.ProblemIn(role.Name, schema.MissingField, "", "be set", convert.Misspelt(fields, role.Name))
+		}
+	}
+	return all
+}
+
+func (r *reader) unknownRole(key string) {
+	r.Enter(key)
+	defer r.Leave()
+	if r.Full() {
+		return
+	}
+	names := make([]string, len(r.kind.ReplicaTypes))
+	for i := range names {
+		names[i] = r.kind.ReplicaTypes[i].Name
+	}
+	hint := ""
+	if meant, ok := schema.Nearest(key, names); ok {
+		hint = "did you mean `" + meant + "`?"
+	}
+	r.Problem(schema.UnknownReplicaType, "replica type "+schema.Quote(key), convert.OneOf(names), hint)
+}
+
+// role checks one replica spec.
+func (r *reader) role(kind training.KnownReplicaType, raw any) draft {
+	role := draft{ReplicaType: training.ReplicaType{KnownReplicaType: kind, Replicas: int(kind.Replicas), Restart: r.kind.RestartOf(&kind), Port: r.kind.Port.Number}}
+	s := shapes.Of(reflect.TypeFor[training.ReplicaSpec]())
+	fields, ok := raw.(map[string]any)
+	if !ok {
+		r.NotAnObject(raw)
+		return role
+	}
+	var spec training.ReplicaSpec
+	r.Walk(s, raw, reflect.ValueOf(&spec).Elem())
+
+	role.sound = true
+	switch n := spec.Replicas; {
+	case n != nil:
+		if only := kind.Only; only != 0 && *n != only {
+			role.sound = false
+			r.Enter("replicas")
+			r.Problem(schema.ReplicaCount, convert.Found(int64(*n)), fmt.Sprintf("be %d", only), "leave it out")
+			r.Leave()
+		}
+		role.Replicas = int(*n)
+	case fields["replicas"] != nil:
+		role.sound = false // told by the walk
+	}
+	if role.sound && role.Replicas < int(kind.AtLeast) {
+		role.sound = false
+		r.ProblemIn("replicas", schema.ReplicaCount, found(fields["replicas"]), fmt.Sprintf("be %d or more", kind.AtLeast), "")
+	}
+	if policy := spec.RestartPolicy; policy != "" {
+		role.Restart = training.RestartPolicy(policy)
+		r.restartPolicy(role.Restart)
+	}
+	r.Enter("template")
+	defer r.Leave()
+	if fields["template"] == nil {
+		hint := convert.Misspelt(fields, "template")
+		if _, ok := fields["spec"].(map[string]any); ok {
+			hint = "`spec` belongs in `template`"
+		}
+		r.Problem(schema.MissingField, "", "be set", hint)
+	} else if template, ok := fields["template"].(map[string]any); ok {
+		role.pod = r.template(template, &role.ReplicaType)
+	}
+	return role
+}
+
+// restartPolicy: some kinds do not know all.
+func (r *reader) restartPolicy(policy training.RestartPolicy) {
+	legal := r.kind.RestartPolicies
+	if legal == nil || slices.Contains(legal, policy) || !slices.Contains(training.RestartPolicies(), string(policy)) { // told by the walk
+		return
+	}
+	names := make([]string, len(legal))
+	for i := range legal {
+		names[i] = string(legal[i])
+	}
+	r.ProblemIn("restartPolicy", schema.InvalidValue, schema.Quote(string(policy)), convert.OneOf(names), "")
+}
+
+// found is what stands there, or nothing.
+func found(value any) string {
+	if value == nil {
+		return ""
+	}
+	return convert.Found(value)
+}
+
+// total checks the number of replicas of all replica types together, each of which is in range and sound.
+func (r *reader) total(roles []draft) bool {
+	sum := 0
+	for i := range roles {
+		sum += roles[i].Replicas
+	}
+	switch {
+	case sum == 0 && len(roles) > 0:
+		r.Problem(schema.ReplicaCount, "0 replicas", "have at least one replica", "")
+	case sum > training.MaxReplicas:
+		r.Problem(schema.ReplicaCount, fmt.Sprintf("%d replicas", sum), fmt.Sprintf("have at most %d replicas in all", training.MaxReplicas), "")
+	default:
+		return true
+	}
+	return false
+}

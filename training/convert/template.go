@@ -1,0 +1,41 @@
+package convert
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"stoic/convert"
+	"stoic/training"
+)
+
+// template is the pod template in normal form: as its author wrote it, with what every replica shares put in.
+// It is called only if nothing is wrong with the pod. Maps on the way to a change are copied, not changed.
+func (d *draft) template(e *convert.Encoder, kind *training.Kind) []byte {
+	raw, _ := d.pod.raw["spec"].(map[string]any)
+	spec := maps.Clone(raw)
+	spec["restartPolicy"] = d.Restart.Pod()
+	if d.pod.defaultPort {
+		list, _ := spec["containers"].([]any)
+		containers := slices.Clone(list)
+		trainer, _ := containers[d.pod.training].(map[string]any)
+		trainer = maps.Clone(trainer)
+		ports, _ := trainer["ports"].([]any)
+		trainer["ports"] = append(slices.Clone(ports),
+			map[string]any{"name": kind.Port.Name, "containerPort": int64(kind.Port.Number)})
+		containers[d.pod.training] = trainer
+		spec["containers"] = containers
+	}
+	template := map[string]any{"spec": spec}
+	raw, _ = d.pod.raw["metadata"].(map[string]any)
+	meta := map[string]any{}
+	for _, key := range []string{"labels", "annotations", "finalizers"} {
+		if raw[key] != nil {
+			meta[key] = raw[key]
+		}
+	}
+	if len(meta) > 0 {
+		template["metadata"] = meta
+	}
+	return bytes.Clone(e.Encode(template))
+}

@@ -1,0 +1,66 @@
+package training
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Default says of one field of a kind what the operator does if its author leaves it out. A null is the same as
+// nothing. A test holds each against the converter.
+type Default struct {
+	// Path leads to the field, without the keys of maps and the indices of lists:
+	// spec.tfReplicaSpecs.template.spec.containers.image.
+	Path string
+	// Required: without the field the object is rejected, whatever the CRD says. The rest is empty then.
+	Required bool
+	// Value is what is taken instead, in JSON; empty if no value that one could write means the same.
+	Value string
+	// Means says what follows from it; empty if Value is plain.
+	Means string
+}
+
+// Defaults lists what the kind does about fields that are left out: of all of its own fields, and of those of a pod
+// that the operator fills in or asks for.
+func (k *Kind) Defaults() []Default {
+	role := "spec." + k.ReplicaSpecsField
+	pod := role + ".template.spec"
+	const gang = "; it has an effect only with a gang scheduler"
+	replicas := Default{Path: role + ".replicas", Value: "1"}
+	if slices.ContainsFunc(k.ReplicaTypes, func(t KnownReplicaType) bool { return t.Replicas != 1 }) {
+		replicas.Value = ""
+		for i, t := range k.ReplicaTypes {
+			replicas.Means += strings.Repeat(", ", min(i, 1)) + strconv.Itoa(int(t.Replicas)) + " of " + t.Name
+		}
+	}
+	all := []Default{
+		{Path: "metadata.name", Required: true},
+		{Path: "spec", Required: true},
+		{Path: "spec.runPolicy.cleanPodPolicy", Value: strconv.Quote(string(CleanNone)), Means: "all pods stay"},
+		{Path: "spec.runPolicy.ttlSecondsAfterFinished", Means: "the job is never deleted"},
+		{Path: "spec.runPolicy.activeDeadlineSeconds", Means: "no limit"},
+		{Path: "spec.runPolicy.backoffLimit", Means: "no limit"},
+		{Path: "spec.runPolicy.suspend", Value: "false"},
+		{Path: "spec.runPolicy.managedBy", Value: strconv.Quote(k.ManagedByUs()), Means: "this operator"},
+		{Path: "spec.runPolicy.schedulingPolicy.minAvailable", Means: "all replicas" + gang},
+		{Path: "spec.runPolicy.schedulingPolicy.queue", Value: `""`, Means: "Volcano's queue \"default\"" + gang},
+		{Path: "spec.runPolicy.schedulingPolicy.minResources", Means: "what the pods request together" + gang},
+		{Path: "spec.runPolicy.schedulingPolicy.priorityClass", Value: `""`, Means: "none" + gang},
+		{Path: "spec.runPolicy.schedulingPolicy.scheduleTimeoutSeconds", Means: "the scheduler's own" + gang + ", and not with Volcano"},
+
+		{Path: role, Required: true},
+		replicas,
+		{Path: role + ".restartPolicy", Value: strconv.Quote(string(k.Restart))},
+		{Path: role + ".template", Required: true},
+		{Path: pod, Required: true},
+		{Path: pod + ".restartPolicy", Means: "what the replica's `restartPolicy` asks for; it is not for the author to choose"},
+		{Path: pod + ".containers", Required: true},
+		{Path: pod + ".containers.name", Required: true},
+		{Path: pod + ".containers.image", Required: true},
+	}
+	if k.Port.Name != "" {
+		all = append(all, Default{Path: pod + ".containers.ports", Value: `[{"name":` + strconv.Quote(k.Port.Name) + `,"containerPort":` + strconv.Itoa(int(k.Port.Number)) + `}]`,
+			Means: "in container " + strconv.Quote(k.Container) + "; it is added to other ports, too, unless one has its name"})
+	}
+	return append(all, k.Own...)
+}

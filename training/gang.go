@@ -1,0 +1,121 @@
+package training
+
+import (
+	"encoding/json"
+	"strings"
+
+	"stoic/schema"
+)
+
+// Gang says which scheduler places the pods of a job together, all or none. The zero value: none does.
+//
+//	name             scheduler                  group of a job              pods carry    pods wait until
+//	volcano          Volcano                    scheduling.volcano.sh       annotations   the group is admitted
+//	any other        with its coscheduling      scheduling.x-k8s.io         a label       the group exists
+//	                 plugin, of that name
+//	(Native)         Kubernetes' own            scheduling.k8s.io           a field       the group exists
+type Gang struct {
+	// Scheduler is the name as --gang-scheduler-name gives it.
+	Scheduler string
+	// Native: --native-gang-scheduling. Which version of the API is used is found out by what the cluster serves.
+	Native bool
+}
+
+const volcano = "volcano"
+
+// What pods of a group carry.
+const (
+	AnnotationGroup = "scheduling.k8s.io/group-name"  // Volcano
+	AnnotationTask  = "volcano.sh/task-spec"          // Volcano
+	LabelGroup      = "scheduling.x-k8s.io/pod-group" // the coscheduling plugin
+)
+
+// On says whether pods are placed together by a scheduler that has a name.
+func (g Gang) On() bool { return g.Scheduler != "" }
+
+// Resources are those of the groups.
+func (g Gang) Resources() (all []schema.Resource) {
+	if g.On() {
+		all = append(all, g.Resource())
+	}
+	if g.Native {
+		for _, v := range NativeVersions() {
+			all = append(all, v.Kinds...)
+		}
+	}
+	return all
+}
+
+func (g Gang) volcano() bool { return strings.EqualFold(g.Scheduler, volcano) }
+
+// Name is what pods name as their scheduler.
+func (g Gang) Name() string {
+	if g.volcano() {
+		return volcano
+	}
+	return g.Scheduler
+}
+
+// Resource is that of the groups of a scheduler that has a name.
+func (g Gang) Resource() schema.Resource {
+	if g.volcano() {
+		return PodGroups()
+	}
+	return PluginPodGroups()
+}
+
+// Marks are the labels and annotations by which the scheduler knows the group of a pod.
+func (g Gang) Marks(job string, role *ReplicaType) (labels, annotations map[string]string) {
+	if g.volcano() {
+		return nil, map[string]string{AnnotationGroup: job, AnnotationTask: role.Label}
+	}
+	return map[string]string{LabelGroup: job}, nil
+}
+
+// group of a job. It has no more members than replicas that start at once; room is asked for those that wait, too. What a gang needs is the sum over its first members, which are those of the highest priority. While
+// priorities are not known and decide it, a group is created with the sum in the order of the kind's replica types, and one that
+// is there keeps what it has.
+func (g Gang) group(j *Job, priorities Priorities) Dependent {
+	policy := j.Policy.Scheduling
+	members := int64(j.Replicas())
+	if policy.MinAvailable.Set {
+		members = policy.MinAvailable.Value
+	}
+	resources, known := policy.MinResources, true
+	if len(resources) == 0 {
+		resources = j.Needs(int(min(members, MaxReplicas)), priorities)
+		known = priorities != nil || members >= int64(j.Replicas()) || !j.mixesPriorities()
+	}
+	if early := int64(j.Early()); early < int64(j.Replicas()) {
+		members = min(members, early) // the scheduler would wait for pods that wait for those it has not placed
+	}
+	spec, once := map[string]json.RawMessage{"minMember": schema.JSON(members)}, map[string]json.RawMessage(nil)
+	if written := orNull(resources, len(resources) == 0); known {
+		spec["minResources"] = written
+	} else {
+		once = map[string]json.RawMessage{"minResources": written}
+	}
+	if !g.volcano() {
+		timeout := policy.TimeoutSeconds
+		spec["scheduleTimeoutSeconds"] = orNull(timeout.Value, !timeout.Set)
+		return Dependent{Resource: g.Resource(), Spec: spec, Once: once, Gate: GateExists}
+	}
+	queue := policy.Queue
+	if queue == "" {
+		queue = "default"
+	}
+	spec["priorityClassName"] = orNull(policy.PriorityClass, policy.PriorityClass == "")
+	// A group stays in its queue; Volcano may have chosen another one for the namespace.
+	if once == nil {
+		once = map[string]json.RawMessage{}
+	}
+	once["queue"] = schema.JSON(queue)
+	return Dependent{Resource: g.Resource(), Spec: spec, Once: once, Gate: GateAdmitted}
+}
+
+func orNull(value any, absent bool) json.RawMessage {
+	if absent {
+		return json.RawMessage("null")
+	}
+	return schema.JSON(value)
+}

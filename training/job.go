@@ -1,0 +1,216 @@
+package training
+
+import (
+	"stoic/schema"
+)
+
+// Head is what can be read of any object of a kind, job or not.
+type Head struct {
+	schema.Head
+	Kind *Kind
+	// Status is what the object's status says, read leniently; see Status.
+	Status Status
+	// Ledger is the ledger on record, if it is that of this object; else an empty one.
+	Ledger Ledger
+	// ManagedBy is empty for us; else the name of the controller that runs this object instead of us. It is read of
+	// rejections too: what is not ours is not ours to reject.
+	ManagedBy string
+	// PodRestartPolicy is the path of the first restart policy in a pod template that the replica's replaces; empty if
+	// there is none. Its warning may be among those that are not kept.
+	PodRestartPolicy string
+}
+
+// Job is an object in normal form. Only the converter makes one; no one writes to one.
+type Job struct {
+	*Head
+	Policy RunPolicy
+	// ReplicaTypes holds those that the author named, in the order of Kind.ReplicaTypes. Never empty.
+	ReplicaTypes []ReplicaType
+	// Success says whose success is the job's.
+	Success Success
+	// Batch is what the batch/v1 Job is to be like that runs a replica type, if one does.
+	Batch BatchPolicy
+	// Own holds the normal form of the kind's own fields, for the kind's own functions.
+	Own any
+	// Verbatim is the value at Kind.Verbatim as compact JSON; nil if it is absent or null.
+	Verbatim []byte
+}
+
+// Rejection is an object that cannot be run, addressed to its author. Problems is never empty.
+type Rejection struct {
+	*Head
+	Problems []schema.Problem // in order of path
+	More     int              // how many are not kept
+}
+
+// ReplicaType is one replica type of a job, in normal form.
+type ReplicaType struct {
+	KnownReplicaType
+	Replicas int // 0..MaxReplicas, the default filled in
+	Restart  RestartPolicy
+	// Template is the pod template as compact JSON, as the author wrote it (also fields that no
+	// library knows), with what every replica shares already put in: the default port, the pod's
+	// restart policy. spec.containers exists and holds the training container.
+	Template []byte
+	// Container is the name of the container whose exit code is the replica's.
+	Container string
+	// Ports are the ports of the training container, the first of each name, in the author's order.
+	Ports []Port
+	// Port is the number of the port named Kind.Port.Name.
+	Port int32
+	// Expendable replica types may fail without failing the job (workers of a dynamic TFJob).
+	Expendable bool
+}
+
+// ReplicaType returns the job's replica type of that canonical name, or nil if the author named none such.
+func (j *Job) ReplicaType(name string) *ReplicaType {
+	for i := range j.ReplicaTypes {
+		if j.ReplicaTypes[i].Name == name {
+			return &j.ReplicaTypes[i]
+		}
+	}
+	return nil
+}
+
+// Replicas is the sum over all replica types.
+func (j *Job) Replicas() int {
+	sum := 0
+	for i := range j.ReplicaTypes {
+		sum += j.ReplicaTypes[i].Replicas
+	}
+	return sum
+}
+
+// Early is how many replicas start without waiting for others.
+func (j *Job) Early() int {
+	sum := 0
+	for i := range j.ReplicaTypes {
+		if role := &j.ReplicaTypes[i]; j.Awaited(role) == nil {
+			sum += role.Replicas
+		}
+	}
+	return sum
+}
+
+// Awaited is the replica type for which another one waits; nil if it waits for none that the job has replicas of.
+func (j *Job) Awaited(role *ReplicaType) *ReplicaType {
+	after := role.After
+	if role.Batch {
+		after = j.Batch.Awaits
+	}
+	if after == "" {
+		return nil
+	}
+	awaited := j.ReplicaType(after)
+	if awaited == nil || awaited.Replicas == 0 {
+		return nil
+	}
+	return awaited
+}
+
+// Success says whose success is the job's success.
+//
+//	Rule   Running when                 Succeeded when
+//	All    any replica of Role active   all replicas of Role succeeded
+//	First  any replica of Role active   all succeeded, or replica 0 succeeded
+//	Any    any replica of Role active   at least one succeeded
+//	Batch  all replicas active          the batch/v1 Job is complete
+//
+// A job without a lead replica type (ReplicaType is "") never succeeds by itself.
+type Success struct {
+	ReplicaType string // canonical replica type name, or ""
+	Rule        SuccessRule
+	// Whole: every replica of Role carries the master label; otherwise only replica 0 does, or none if the kind is MastersOnly.
+	Whole bool
+}
+
+type SuccessRule string
+
+const (
+	SuccessAll   SuccessRule = "All"
+	SuccessFirst SuccessRule = "First"
+	SuccessAny   SuccessRule = "Any"
+	SuccessBatch SuccessRule = "Batch"
+)
+
+// RunPolicy is the normal form of spec.runPolicy.
+type RunPolicy struct {
+	CleanPods CleanPodPolicy // empty only for Kind.Lower, if runPolicy does not say it
+	TTL       Limit          // seconds after completionTime until the job object is deleted
+	Deadline  Limit          // seconds after startTime until the job fails
+	Backoff   Limit          // restarts until the job fails
+	Suspend   bool
+	// Scheduling has an effect only with gang scheduling.
+	Scheduling Scheduling
+}
+
+// Limit is an optional number. The zero value means: no limit.
+type Limit struct {
+	Set   bool
+	Value int64
+}
+
+// Scheduling is the normal form of spec.runPolicy.schedulingPolicy.
+type Scheduling struct {
+	MinAvailable   Limit
+	Queue          string
+	PriorityClass  string
+	TimeoutSeconds Limit
+	// MinResources as the author wrote them, checked to be quantities.
+	MinResources map[string]string
+}
+
+// RestartPolicy of a replica type.
+//
+//	replica type's policy   pod's policy   a pod that has failed
+//	Always          Always         is replaced
+//	OnFailure       OnFailure      is replaced (the kubelet restarts containers; this is an eviction)
+//	Never           Never          fails the job
+//	ExitCode        Never          is replaced if its exit code is at least 128 or unknown, else fails the job
+//
+// Whatever is replaced counts towards RunPolicy.Backoff; see Ledger.
+type RestartPolicy string
+
+const (
+	RestartAlways    RestartPolicy = "Always"
+	RestartOnFailure RestartPolicy = "OnFailure"
+	RestartNever     RestartPolicy = "Never"
+	RestartExitCode  RestartPolicy = "ExitCode"
+)
+
+// RestartPolicies lists the legal values, in the order in which messages name them.
+func RestartPolicies() []string {
+	return []string{string(RestartAlways), string(RestartOnFailure), string(RestartNever), string(RestartExitCode)}
+}
+
+// Pod is the restart policy that the replica type's pods get.
+func (p RestartPolicy) Pod() string {
+	if p == RestartExitCode {
+		return string(RestartNever)
+	}
+	return string(p)
+}
+
+// CleanPodPolicy says which pods are deleted when a job has a terminal condition.
+type CleanPodPolicy string
+
+const (
+	CleanAll     CleanPodPolicy = "All"     // all pods and all services
+	CleanRunning CleanPodPolicy = "Running" // pods that run or wait, and their services
+	CleanNone    CleanPodPolicy = "None"
+)
+
+// CleanPodPolicies lists the legal values, in the order in which messages name them.
+func CleanPodPolicies() []string {
+	return []string{string(CleanAll), string(CleanRunning), string(CleanNone)}
+}
+
+const (
+	// MaxReplicas bounds the replicas of one job, all replica types together. It is far above what an API
+	// server carries for one job and keeps a typing error from becoming a loop bound.
+	MaxReplicas = 20000
+	// ManagedByUs is the value of spec.runPolicy.managedBy that names this operator.
+	ManagedByUs = "kubeflow.org/training-operator"
+	// ManagedByMultiKueue names the one other controller that the API allows.
+	ManagedByMultiKueue = "kueue.x-k8s.io/multikueue"
+)

@@ -1,0 +1,233 @@
+package kinds
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/schema"
+	"stoic/training"
+)
+
+// MPIJobObject runs MPI programs: a launcher that starts processes in workers.
+// This is its wire form. The CRD is generated from it; it is never allocated.
+//
+// The first two columns are those that scripts parse; the others show with -o wide.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=mpijobs,singular=mpijob,shortName=mpij,categories=training,scope=Namespaced
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name=Age,type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name=State,type=string,JSONPath=`.status.conditions[-1:].type`
+// +kubebuilder:printcolumn:name=Reason,type=string,priority=1,JSONPath=`.status.conditions[-1:].reason`
+// +kubebuilder:printcolumn:name=Launcher,type=integer,priority=1,JSONPath=`.status.replicaStatuses.Launcher.active`
+// +kubebuilder:printcolumn:name=Worker,type=integer,priority=1,JSONPath=`.status.replicaStatuses.Worker.active`
+// +kubebuilder:printcolumn:name=Message,type=string,priority=1,JSONPath=`.status.conditions[-1:].message`
+type MPIJobObject struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	// What to run.
+	Spec MPIJobSpec `json:"spec,omitempty"`
+	// What is known of the run. Written by the operator.
+	Status training.Status `json:"status,omitempty"`
+}
+
+// MPIJobSpec is the spec of an MPIJob in wire form.
+type MPIJobSpec struct {
+	// What applies to the job as a whole.
+	// +optional
+	RunPolicy     training.RunPolicySpec `json:"runPolicy,omitempty"`
+	MPIJobOptions `json:",inline"`
+	// The replica types by name: Launcher, Worker.
+	MPIReplicaSpecs map[string]training.ReplicaSpec `json:"mpiReplicaSpecs"`
+}
+
+// MPIJobOptions are the fields that only an MPIJob has.
+type MPIJobOptions struct {
+	// Processes that each worker takes. Default 1.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	SlotsPerWorker *int32 `json:"slotsPerWorker,omitempty"`
+	// The same as runPolicy.cleanPodPolicy, which counts where both are set.
+	// +optional
+	// +kubebuilder:validation:Enum="";All;Running;None
+	CleanPodPolicy *string `json:"cleanPodPolicy,omitempty"`
+	// The container of a worker in which the launcher starts processes. Default: the one that kubectl exec takes.
+	// +optional
+	MainContainer string `json:"mainContainer,omitempty"`
+}
+
+const mpiLauncher, mpiWorker = "Launcher", "Worker"
+
+// MPIJob is kubeflow.org/v1 MPIJob: a launcher, which reaches its workers by kubectl exec.
+func MPIJob() *training.Kind { return mpiJobKind }
+
+// mpiJobKind is read-only: it is shared by every object of the kind.
+var mpiJobKind = &training.Kind{
+	Group: "kubeflow.org", Version: "v1", Name: "MPIJob", Plural: "mpijobs", Singular: "mpijob",
+	Framework: "mpi", Controller: "mpijob-controller",
+	ReplicaSpecsField: "mpiReplicaSpecs",
+	ReplicaTypes: []training.KnownReplicaType{
+		{Name: mpiLauncher, Label: "launcher", Replicas: 1, Only: 1, Required: true, Unnumbered: true, NoService: true, After: mpiWorker},
+		{Name: mpiWorker, Label: "worker", NoService: true},
+	},
+	Container:      "mpi",
+	FirstContainer: true,
+	Restart:        training.RestartNever,
+
+	Wire: reflect.TypeFor[MPIJobObject](),
+	Own: []training.Default{
+		{Path: "spec.slotsPerWorker", Value: "1"},
+		{Path: "spec.cleanPodPolicy", Means: "what `runPolicy.cleanPodPolicy` says"},
+		{Path: "spec.mainContainer", Value: `""`, Means: "kubectl exec chooses: the first, or the one that the annotation `kubectl.kubernetes.io/default-container` names"},
+	},
+
+	DependentKinds: []schema.Resource{schema.ConfigMaps(), training.ServiceAccounts(), training.Roles(), training.RoleBindings()},
+	DependentNames: []string{mpiConfigSuffix, mpiLauncherSuffix},
+	Dependents:     mpiDependents,
+
+	Options:     func() any { return new(MPIJobOptions) },
+	Check:       checkMPIJob,
+	Lower:       lowerMPIJob,
+	Environment: mpiEnvironment,
+	Init:        mpiInitContainers,
+	Pod:         mpiPod,
+	Sentences:   mpiSentences,
+}
+
+// mpiJob is the normal form of MPIJobOptions, and what follows from the templates.
+type mpiJob struct {
+	slots int
+	main  string // container of the workers, or empty
+	// gpu: the launcher computes, too.
+	gpu bool
+	// account is the service account that the author chose for the launcher, or empty.
+	account string
+	// own are the names of the variables that the author has set in the launcher.
+	own map[string]bool
+	// idle: the first container of the workers has no command.
+	idle bool
+}
+
+func mpiOptions(options any) *MPIJobOptions {
+	if spec, ok := options.(*MPIJobOptions); ok && spec != nil {
+		return spec
+	}
+	return &MPIJobOptions{}
+}
+
+// checkMPIJob: numbers and words that the API server lets through.
+func checkMPIJob(options any, _ func(string) bool) (problems, warnings []schema.Problem) {
+	spec := mpiOptions(options)
+	if slots := spec.SlotsPerWorker; slots != nil && *slots < 0 {
+		problems = append(problems, schema.Problem{Code: schema.OutOfRange, Path: "spec.slotsPerWorker", Found: fmt.Sprintf("number %d", *slots),
+			Want: "be 0 or more", Hint: "leave it out for 1"})
+	}
+	if policy := deref(spec.CleanPodPolicy); policy != "" && !slices.Contains(training.CleanPodPolicies(), policy) {
+		hint := schema.DidYouMean(policy, training.CleanPodPolicies(), "leave it out for `runPolicy.cleanPodPolicy`")
+		problems = append(problems, schema.Problem{Code: schema.InvalidValue, Path: "spec.cleanPodPolicy", Found: schema.Quote(policy),
+			Want: `be "All", "Running" or "None"`, Hint: hint})
+	}
+	return problems, nil
+}
+
+// lowerMPIJob: the success of the launcher is that of the job.
+func lowerMPIJob(job *training.Job, options any) (problems []schema.Problem) {
+	spec := mpiOptions(options)
+	own := mpiJob{slots: 1, main: spec.MainContainer}
+	if spec.SlotsPerWorker != nil {
+		own.slots = int(*spec.SlotsPerWorker)
+	}
+	if job.Policy.CleanPods == "" && spec.CleanPodPolicy != nil {
+		job.Policy.CleanPods = training.CleanPodPolicy(*spec.CleanPodPolicy)
+	}
+	job.Success = training.Success{ReplicaType: mpiLauncher, Rule: training.SuccessAll, Whole: true}
+	if launcher := job.ReplicaType(mpiLauncher); launcher != nil {
+		pod := mpiPodOf(launcher.Template)
+		own.gpu, own.account, own.own = pod.hasGPU(), pod.account(), pod.variables()
+	}
+	if worker := job.ReplicaType(mpiWorker); worker != nil {
+		pod := mpiPodOf(worker.Template)
+		own.idle = len(pod.Spec.Containers) > 0 && len(pod.Spec.Containers[0].Command) == 0
+		if own.main != "" && len(pod.Spec.Containers) > 0 && !pod.hasContainer(own.main) {
+			problems = append(problems, schema.Problem{Code: schema.InvalidValue, Path: "spec.mainContainer", Found: schema.Quote(own.main),
+				Want: "be the name of a container of the workers", Hint: "leave it out for the first one"})
+		}
+	}
+	job.Own = own
+	if size := mpiConfigSize(job, own); size > training.ConfigMapLimit {
+		problems = append(problems, training.ConfigMapTooLarge("spec.mpiReplicaSpecs.Worker.replicas", job.ReplicaType(mpiWorker).Replicas, size))
+	}
+	return problems
+}
+
+// mpiTemplate is what the kind reads of a pod template. The converter has checked it; what cannot be read is left out.
+type mpiTemplate struct {
+	Spec struct {
+		ServiceAccountName string `json:"serviceAccountName"`
+		ServiceAccount     string `json:"serviceAccount"`
+		Containers         []struct {
+			Name    string   `json:"name"`
+			Command []string `json:"command"`
+			Env     []struct {
+				Name string `json:"name"`
+			} `json:"env"`
+			Resources struct {
+				Limits map[string]json.RawMessage `json:"limits"`
+			} `json:"resources"`
+		} `json:"containers"`
+	} `json:"spec"`
+}
+
+func mpiPodOf(template []byte) (pod mpiTemplate) {
+	_ = json.Unmarshal(template, &pod) // continues behind what it cannot read
+	return pod
+}
+
+func (p *mpiTemplate) account() string {
+	if p.Spec.ServiceAccountName != "" {
+		return p.Spec.ServiceAccountName
+	}
+	return p.Spec.ServiceAccount
+}
+
+// hasGPU: some container has a limit of a resource that is named after GPUs.
+func (p *mpiTemplate) hasGPU() bool {
+	for _, c := range p.Spec.Containers {
+		for name := range c.Resources.Limits {
+			if strings.Contains(name, "gpu") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (p *mpiTemplate) hasContainer(name string) bool {
+	for _, c := range p.Spec.Containers {
+		if c.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// variables are those of the first container.
+func (p *mpiTemplate) variables() map[string]bool {
+	names := map[string]bool{}
+	if len(p.Spec.Containers) > 0 {
+		for _, v := range p.Spec.Containers[0].Env {
+			names[v.Name] = true
+		}
+	}
+	return names
+}
+
+func mpiSentences(job *training.Job) training.Sentences {
+	name := job.Kind.Name + " " + job.Meta.Name
+	return training.Sentences{Running: name + " is running.", Succeeded: name + " is successfully completed.", Failed: name + " is failed because"}
+}

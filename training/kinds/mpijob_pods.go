@@ -1,0 +1,235 @@
+package kinds
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"stoic/schema"
+	"stoic/training"
+)
+
+const (
+	mpiConfigSuffix, mpiLauncherSuffix = "-config", "-launcher"
+
+	mpiConfigVolume, mpiConfigPath   = "mpi-job-config", "/etc/mpi"
+	mpiKubectlVolume, mpiKubectlPath = "mpi-job-kubectl", "/opt/kube"
+
+	mpiHostfile, mpiDiscover, mpiExec = "hostfile", "discover_hosts.sh", "kubexec.sh"
+)
+
+// mpiEnvironment tells the launcher's MPI where the workers are and how to reach them: by kubexec.sh, which takes the place
+// of rsh. Each implementation has variables of its own; Open MPI 5 reads PRTE_MCA_* and no longer OMPI_MCA_orte_*, without
+// which it runs on the launcher alone and ends well. Those below "unless" yield to the author's.
+//
+//	OMPI_MCA_plm_rsh_agent, OMPI_MCA_orte_default_hostfile     Open MPI up to 4
+//	NVIDIA_VISIBLE_DEVICES, NVIDIA_DRIVER_CAPABILITIES         empty, unless the launcher has GPUs of its own
+//	unless the author sets them:
+//	I_MPI_HYDRA_BOOTSTRAP, I_MPI_HYDRA_BOOTSTRAP_EXEC          Intel MPI
+//	PRTE_MCA_plm_ssh_agent, PRTE_MCA_prte_default_hostfile     Open MPI 5
+//	HYDRA_LAUNCHER, HYDRA_LAUNCHER_EXEC                        MPICH; it cannot read this hostfile, so -hosts is the author's
+func mpiEnvironment(job *training.Job) func(*training.ReplicaType, int) []training.EnvVar {
+	own, _ := job.Own.(mpiJob)
+	const agent, hosts = mpiConfigPath + "/" + mpiExec, mpiConfigPath + "/" + mpiHostfile
+	launcher := []training.EnvVar{{Name: "OMPI_MCA_plm_rsh_agent", Value: agent}, {Name: "OMPI_MCA_orte_default_hostfile", Value: hosts}}
+	if !own.gpu {
+		launcher = append(launcher, training.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES"}, training.EnvVar{Name: "NVIDIA_DRIVER_CAPABILITIES"})
+	}
+	for _, v := range []training.EnvVar{
+		{Name: "I_MPI_HYDRA_BOOTSTRAP", Value: "rsh"}, {Name: "I_MPI_HYDRA_BOOTSTRAP_EXEC", Value: agent},
+		{Name: "PRTE_MCA_plm_ssh_agent", Value: agent}, {Name: "PRTE_MCA_prte_default_hostfile", Value: hosts},
+		{Name: "HYDRA_LAUNCHER", Value: "rsh"}, {Name: "HYDRA_LAUNCHER_EXEC", Value: agent},
+	} {
+		if !own.own[v.Name] {
+			launcher = append(launcher, v)
+		}
+	}
+	return func(role *training.ReplicaType, _ int) []training.EnvVar {
+		if role.Name != mpiLauncher {
+			return nil
+		}
+		return launcher
+	}
+}
+
+// mpiInitContainers brings kubectl to the launcher.
+func mpiInitContainers(job *training.Job, role *training.ReplicaType) []json.RawMessage {
+	if role.Name != mpiLauncher {
+		return nil
+	}
+	amounts := map[string]string{"cpu": "100m", "memory": "512Mi", "ephemeral-storage": "5Gi"}
+	type variable struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	}
+	return []json.RawMessage{schema.JSON(map[string]any{
+		"name": "kubectl-delivery", "image": cmp.Or(job.Kind.Cluster.KubectlImage, training.KubectlImage), "imagePullPolicy": "IfNotPresent",
+		"env":          []variable{{"TARGET_DIR", mpiKubectlPath}, {"NAMESPACE", job.Meta.Namespace}},
+		"volumeMounts": []json.RawMessage{mpiMount(mpiKubectlVolume, mpiKubectlPath), mpiMount(mpiConfigVolume, mpiConfigPath)},
+		"resources":    map[string]any{"limits": amounts, "requests": amounts},
+	})}
+}
+
+func mpiMount(name, path string) json.RawMessage {
+	return schema.JSON(map[string]string{"name": name, "mountPath": path})
+}
+
+// mpiPod: a worker that has no command of its own sleeps until processes are started in it.
+func mpiPod(job *training.Job, role *training.ReplicaType) training.PodAdditions {
+	own, _ := job.Own.(mpiJob)
+	config := mpiMount(mpiConfigVolume, mpiConfigPath)
+	if role.Name != mpiLauncher {
+		worker := training.PodAdditions{Volumes: []json.RawMessage{mpiConfig(job, mpiExec)}, Mounts: []json.RawMessage{config}}
+		if own.idle {
+			worker.Container = map[string]json.RawMessage{"command": json.RawMessage(`["sleep"]`), "args": json.RawMessage(`["365d"]`)}
+		}
+		return worker
+	}
+	launcher := training.PodAdditions{
+		Volumes: []json.RawMessage{
+			schema.JSON(map[string]any{"name": mpiKubectlVolume, "emptyDir": struct{}{}}), mpiConfig(job, mpiExec, mpiHostfile, mpiDiscover)},
+		Mounts: []json.RawMessage{mpiMount(mpiKubectlVolume, mpiKubectlPath), config},
+	}
+	if own.account == "" {
+		launcher.Spec = map[string]json.RawMessage{"serviceAccountName": schema.JSON(job.Meta.Name + mpiLauncherSuffix)}
+	}
+	return launcher
+}
+
+// mpiConfig is the volume with some files of the ConfigMap. The scripts can be executed by everybody.
+func mpiConfig(job *training.Job, files ...string) json.RawMessage {
+	type item struct {
+		Key  string `json:"key"`
+		Path string `json:"path"`
+		Mode int    `json:"mode"`
+	}
+	var items []item
+	for _, file := range files {
+		mode := 0o555
+		if file == mpiHostfile {
+			mode = 0o444
+		}
+		items = append(items, item{file, file, mode})
+	}
+	return schema.JSON(map[string]any{"name": mpiConfigVolume,
+		"configMap": map[string]any{"name": job.Meta.Name + mpiConfigSuffix, "items": items}})
+}
+
+// mpiDependents are what a launcher needs to start processes in its workers and in no other pod.
+//
+//	ServiceAccount   that of the launcher
+//	ConfigMap        where the workers are, and how to reach them
+//	Role             to see pods, and to exec into the workers by their names
+//	RoleBinding      gives it to the launcher's service account
+//
+// No pod is made before all of them are there: a name that belongs to somebody else would otherwise be used.
+func mpiDependents(job *training.Job, running training.RunningReplicas) []training.Dependent {
+	own, _ := job.Own.(mpiJob)
+	launcher, app := job.Meta.Name+mpiLauncherSuffix, map[string]string{"app": job.Meta.Name}
+	account := training.Dependent{Resource: training.ServiceAccounts(), Name: launcher, Labels: app, Gate: training.GateExists}
+	if own.account != "" {
+		account.Name, account.Gate, account.Shared = own.account, training.NoGate, true
+	}
+	config := training.Dependent{Resource: schema.ConfigMaps(), Name: job.Meta.Name + mpiConfigSuffix, Labels: app, Gate: training.GateExists}
+	files := map[string]string{mpiHostfile: mpiHosts(job, own), mpiExec: mpiScript(own)}
+	if indices, known := running[mpiWorker]; known || job.ReplicaType(mpiWorker) == nil {
+		files[mpiDiscover] = mpiRunning(job, own, indices)
+	} else {
+		config.ContentOnce = map[string]json.RawMessage{"data": schema.JSON(map[string]string{mpiDiscover: mpiRunning(job, own, nil)})}
+	}
+	config.Content = map[string]json.RawMessage{"data": schema.JSON(files)}
+	role := training.Dependent{Resource: training.Roles(), Name: launcher, Labels: app, Gate: training.GateExists,
+		Content: map[string]json.RawMessage{"rules": schema.JSON(mpiRules(job))}}
+	binding := training.Dependent{Resource: training.RoleBindings(), Name: launcher, Labels: app, Gate: training.GateExists,
+		Content: map[string]json.RawMessage{
+			"roleRef":  schema.JSON(map[string]string{"apiGroup": training.Roles().Group, "kind": training.Roles().Kind, "name": launcher}),
+			"subjects": schema.JSON([]map[string]string{{"kind": training.ServiceAccounts().Kind, "name": account.Name, "namespace": job.Meta.Namespace}}),
+		}}
+	return []training.Dependent{account, config, role, binding}
+}
+
+// mpiRule is one rule of a Role.
+type mpiRule struct {
+	APIGroups     []string `json:"apiGroups"`
+	Resources     []string `json:"resources"`
+	ResourceNames []string `json:"resourceNames,omitempty"`
+	Verbs         []string `json:"verbs"`
+}
+
+// mpiRules: a rule without names would be about all pods of the namespace, so without workers there is none.
+func mpiRules(job *training.Job) []mpiRule {
+	rules := []mpiRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "watch"}}}
+	if workers := mpiWorkers(job); len(workers) > 0 {
+		rules = append(rules, mpiRule{APIGroups: []string{""}, Resources: []string{"pods/exec"}, ResourceNames: workers, Verbs: []string{"create"}})
+	}
+	return rules
+}
+
+// mpiWorkers are the names of the workers.
+func mpiWorkers(job *training.Job) []string {
+	worker := job.ReplicaType(mpiWorker)
+	if worker == nil {
+		return nil
+	}
+	names := make([]string, worker.Replicas)
+	for i := range names {
+		names[i] = worker.Child(job.Meta.Name, i)
+	}
+	return names
+}
+
+// mpiHosts is the hostfile. A launcher that has GPUs is one of the hosts.
+func mpiHosts(job *training.Job, own mpiJob) string {
+	var text strings.Builder
+	slots := " slots=" + strconv.Itoa(own.slots) + "\n"
+	if own.gpu {
+		text.WriteString(job.Meta.Name + mpiLauncherSuffix + slots)
+	}
+	for _, name := range mpiWorkers(job) {
+		text.WriteString(name + slots)
+	}
+	return text.String()
+}
+
+// mpiScript is kubexec.sh: it starts a command in the pod that its first argument names.
+func mpiScript(own mpiJob) string {
+	container := ""
+	if own.main != "" {
+		container = " --container " + own.main
+	}
+	return "#!/bin/sh\nset -x\nPOD_NAME=$1\nshift\n" + mpiKubectlPath + "/kubectl exec ${POD_NAME}" + container + ` -- /bin/sh -c "$*"`
+}
+
+// mpiRunning is discover_hosts.sh, by which elastic Horovod finds the hosts that run: sorted by name, as text.
+func mpiRunning(job *training.Job, own mpiJob, indices []int) string {
+	slots := ":" + strconv.Itoa(own.slots)
+	text := "#!/bin/sh"
+	if own.gpu {
+		text += "\necho " + job.Meta.Name + mpiLauncherSuffix + slots + "\n"
+	}
+	names := make([]string, len(indices))
+	worker := job.Kind.ReplicaType(mpiWorker)
+	for i, index := range indices {
+		names[i] = worker.Child(job.Meta.Name, index)
+	}
+	slices.Sort(names)
+	var list strings.Builder
+	for _, name := range names {
+		list.WriteString("\necho " + name + slots)
+	}
+	return text + list.String()
+}
+
+// mpiConfigSize is an upper bound for what the ConfigMap holds, without building it: the number of workers is the
+// author's and not yet known to be sensible.
+func mpiConfigSize(job *training.Job, own mpiJob) int {
+	replicas := 0
+	if worker := job.ReplicaType(mpiWorker); worker != nil {
+		replicas = worker.Replicas
+	}
+	digits := len(strconv.Itoa(own.slots))
+	each := 2*(len(job.Meta.Name)+len("-worker-")+digits) + len(" slots=\n") + len("\necho :")
+	return 1<<10 + replicas*each + 2*digitsBelow(replicas)
+}

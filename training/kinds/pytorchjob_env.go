@@ -1,0 +1,113 @@
+package kinds
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"stoic/training"
+)
+
+// pyEnvironment sets what torchrun and torch.distributed read. The order is that of training-operator, and of two
+// variables of one name the later one counts, so what is set here wins over the template.
+//
+//	                    with a master                             without
+//	MASTER_ADDR, _PORT  the master                                -
+//	RANK                0 for the master, 1.. for the workers     -
+//	WORLD_SIZE          replicas times processes (auto counts 1)  -
+//	PET_NNODES          replicas, or MIN:MAX of an elastic job    the same
+func pyEnvironment(job *training.Job) func(*training.ReplicaType, int) []training.EnvVar {
+	own, _ := job.Own.(pyTorchJob)
+	shared := append(pyProcesses(own), pyNodes(job, own)...)
+	lead := job.ReplicaType(master)
+	return func(role *training.ReplicaType, index int) []training.EnvVar {
+		variables := []training.EnvVar{{Name: "PYTHONUNBUFFERED", Value: "1"}}
+		if lead != nil {
+			rank := index
+			if role.Name == worker {
+				rank += lead.Replicas
+			}
+			variables = append(variables, pyMeeting(job, own, lead, strconv.Itoa(rank))...)
+		}
+		return append(variables, shared...)
+	}
+}
+
+func pyMeeting(job *training.Job, own pyTorchJob, lead *training.ReplicaType, rank string) []training.EnvVar {
+	port := strconv.Itoa(int(lead.Port))
+	address := training.ChildName(job.Meta.Name, lead.Label, 0)
+	size := int64(job.Replicas())
+	if n, err := strconv.ParseInt(own.processes, 10, 32); err == nil {
+		size *= max(n, 1)
+	}
+	return []training.EnvVar{
+		{Name: "MASTER_PORT", Value: port}, {Name: "PET_MASTER_PORT", Value: port}, {Name: "MASTER_ADDR", Value: address}, {Name: "PET_MASTER_ADDR", Value: address},
+		{Name: "WORLD_SIZE", Value: strconv.FormatInt(size, 10)}, {Name: "RANK", Value: rank}, {Name: "PET_NODE_RANK", Value: rank},
+	}
+}
+
+func pyProcesses(own pyTorchJob) []training.EnvVar {
+	if own.processes == "" {
+		return nil
+	}
+	return []training.EnvVar{{Name: "PET_NPROC_PER_NODE", Value: own.processes}}
+}
+
+// pyNodes says how many pods there are, and where those of an elastic job meet.
+func pyNodes(job *training.Job, own pyTorchJob) []training.EnvVar {
+	elastic := own.elastic
+	if elastic == nil {
+		return []training.EnvVar{{Name: "PET_NNODES", Value: strconv.Itoa(job.Replicas())}}
+	}
+	variables := []training.EnvVar{
+		{Name: "PET_RDZV_ENDPOINT", Value: deref(elastic.RDZVHost) + ":" + strconv.Itoa(int(deref(elastic.RDZVPort)))},
+		{Name: "PET_RDZV_BACKEND", Value: deref(elastic.RDZVBackend)},
+		{Name: "PET_NNODES", Value: fmt.Sprintf("%d:%d", deref(elastic.MinReplicas), deref(elastic.MaxReplicas))},
+	}
+	number := func(name string, value *int32) {
+		if value != nil {
+			variables = append(variables, training.EnvVar{Name: name, Value: strconv.Itoa(int(*value))})
+		}
+	}
+	number("PET_MAX_RESTARTS", elastic.MaxRestarts)
+	number("PET_NPROC_PER_NODE", elastic.NProcPerNode)
+	if elastic.RDZVID != nil {
+		variables = append(variables, training.EnvVar{Name: "PET_RDZV_ID", Value: *elastic.RDZVID})
+	}
+	if len(elastic.RDZVConf) > 0 {
+		settings := make([]string, len(elastic.RDZVConf))
+		for i, c := range elastic.RDZVConf {
+			settings[i] = c.Key + "=" + c.Value
+		}
+		variables = append(variables, training.EnvVar{Name: "PET_RDZV_CONF", Value: strings.Join(settings, ",")})
+	}
+	if deref(elastic.Standalone) {
+		variables = append(variables, training.EnvVar{Name: "PET_STANDALONE", Value: ""})
+	}
+	return variables
+}
+
+// pyInitContainers lets a worker wait for the name of the master.
+func pyInitContainers(job *training.Job, role *training.ReplicaType) []json.RawMessage {
+	lead, wait := job.ReplicaType(master), job.Kind.Cluster.WaitFor
+	if role.Name != worker || lead == nil || wait == nil {
+		return nil
+	}
+	return wait(training.ChildName(job.Meta.Name, lead.Label, 0))
+}
+
+// pyField is the field that is the author's to any length and ends in a variable.
+func pyField(variable string) string {
+	switch variable {
+	case "PET_NPROC_PER_NODE":
+		return "spec.nprocPerNode"
+	case "PET_RDZV_ENDPOINT":
+		return "spec.elasticPolicy.rdzvHost"
+	case "PET_RDZV_BACKEND":
+		return "spec.elasticPolicy.rdzvBackend"
+	case "PET_RDZV_ID":
+		return "spec.elasticPolicy.rdzvId"
+	}
+	return "spec.elasticPolicy.rdzvConf"
+}

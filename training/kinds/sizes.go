@@ -1,0 +1,84 @@
+package kinds
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"stoic/schema"
+	"stoic/training"
+)
+
+const (
+	// variableLimit is the longest NAME=value that Linux gives to a process (MAX_ARG_STRLEN, 32 pages, with its
+	// closing NUL). A longer one keeps every container from starting.
+	variableLimit = 131072 - 1
+	// podLimit is the most that may be added to a pod. No API server stores more than 1.5 MiB of one object.
+	podLimit = 1 << 20
+)
+
+// variableTooLong is how a problem with a variable says what is asked for.
+func variableTooLong() string {
+	return fmt.Sprintf("stay within %d bytes, the longest environment variable that Linux passes to a process", variableLimit)
+}
+
+// sizes: what the author writes once is repeated in every container of every pod. Field is that which is the author's to
+// any length and ends in a variable.
+func sizes(job *training.Job, field func(variable string) string) (problems []schema.Problem) {
+	const around, source = len(`{"name":"","value":""},`), len(`From":{"fieldRef":{"fieldPath":""}}`)
+	environment := job.Kind.Environment(job)
+	for i := range job.ReplicaTypes {
+		role := &job.ReplicaTypes[i]
+		size := 0
+		for _, v := range environment(role, 0) {
+			length := len(v.Name) + len("=") + len(v.Value)
+			if length > variableLimit && i == 0 {
+				problems = append(problems, schema.Problem{Code: schema.TooLarge, Path: field(v.Name), Found: fmt.Sprintf("%d bytes", len(v.Value)),
+					Want: variableTooLong()})
+			}
+			size += length + around
+			if v.Field != "" {
+				size += len(v.Field) + source
+			}
+		}
+		if i == 0 && len(problems) > 0 {
+			return problems
+		}
+		if size*(1+len(role.Template)/leastContainer) <= podLimit {
+			continue // also if the template were nothing but containers
+		}
+		if n := containersIn(role.Template); n > 1 && size*n > podLimit {
+			problems = append(problems, schema.Problem{Code: schema.TooLarge, Path: "spec." + job.Kind.ReplicaSpecsField + "." + role.Name + ".template.spec.containers",
+				Found: fmt.Sprintf("%d containers, which get %d bytes of environment each", n, size),
+				Want:  fmt.Sprintf("get at most %d bytes in all", podLimit), Hint: "use fewer containers"})
+		}
+	}
+	return problems
+}
+
+// leastContainer is how few bytes a container can be in a template.
+const leastContainer = len(`{"image":"a","name":"a"},`)
+
+func containersIn(template []byte) int {
+	var pod struct {
+		Spec struct{ Containers []struct{} }
+	}
+	_ = json.Unmarshal(template, &pod) // the converter made it; what is no template has no containers
+	return len(pod.Spec.Containers)
+}
+
+// digitsBelow is how many digits it takes to write 0, 1, ..., n-1.
+func digitsBelow(n int) int {
+	sum := 0
+	for width, from, to := 1, 0, 10; from < n; width, from, to = width+1, to, to*10 {
+		sum += width * (min(n, to) - from)
+	}
+	return sum
+}
+
+// deref is the pointed-to value, or the zero value for nil.
+func deref[T any](v *T) (value T) {
+	if v != nil {
+		value = *v
+	}
+	return value
+}

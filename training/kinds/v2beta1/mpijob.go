@@ -1,0 +1,180 @@
+package v2beta1
+
+import (
+	"fmt"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"stoic/schema"
+	"stoic/training"
+)
+
+const (
+	launcher, worker = "Launcher", "Worker"
+
+	openMPI, intel, mpich             = "OpenMPI", "Intel", "MPICH"
+	atStartup, whenWorkersReady       = "AtStartup", "WaitForWorkersReady"
+	rootSSH                           = "/root/.ssh"
+	configPath                        = "/etc/mpi"
+	hostfile                          = configPath + "/hostfile"
+	sshArguments                      = "-o ConnectionAttempts=10"
+	behindConfig, behindSSH           = "-config", "-ssh"
+	volumeSSH, volumeConfig           = "ssh-auth", "mpi-job-config"
+	labelApp                          = "app"
+	roleVariable                      = "K_MPI_JOB_ROLE"
+	annotationQueue                   = "scheduling.volcano.sh/queue-name"
+	managedByUs                       = "kubeflow.org/mpi-operator"
+	defaultSlots                int32 = 1
+)
+
+// MPIJob is kubeflow.org/v2beta1 MPIJob: a launcher, which a batch/v1 Job runs, and workers.
+func MPIJob() *training.Kind { return mpiJobKind }
+
+// mpiJobKind is read-only: it is shared by every object of the kind.
+var mpiJobKind = &training.Kind{
+	Group: "kubeflow.org", Version: "v2beta1", Name: "MPIJob", Plural: "mpijobs", Singular: "mpijob",
+	Framework: "mpi", Controller: "mpi-operator", ManagedBy: managedByUs,
+	ReplicaSpecsField: "mpiReplicaSpecs",
+	ReplicaTypes: []training.KnownReplicaType{
+		{Name: launcher, Label: "launcher", Replicas: 1, Only: 1, Required: true, Unnumbered: true, NoService: true,
+			Batch: true, Restart: training.RestartOnFailure},
+		{Name: worker, Label: "worker", NoService: true, AtLeast: 1, Restart: training.RestartNever},
+	},
+	FirstContainer:  true,
+	RestartPolicies: []training.RestartPolicy{training.RestartOnFailure, training.RestartNever},
+	Wire:            reflect.TypeFor[MPIJobObject](),
+	Own: []training.Default{
+		{Path: "spec.slotsPerWorker", Value: "1"},
+		{Path: "spec.runLauncherAsWorker", Value: "false"},
+		{Path: "spec.sshAuthMountPath", Value: `"/root/.ssh"`},
+		{Path: "spec.launcherCreationPolicy", Value: `"AtStartup"`},
+		{Path: "spec.mpiImplementation", Value: `"OpenMPI"`},
+	},
+
+	Options:         func() any { return new(MPIJobOptions) },
+	Check:           check,
+	Lower:           lower,
+	Environment:     environment,
+	Pod:             additions,
+	Labels:          podLabels,
+	Sentences:       sentences,
+	QueueAnnotation: annotationQueue,
+	GangOverrides:   true,
+
+	DependentKinds: []schema.Resource{schema.ConfigMaps(), schema.Secrets(), schema.Services(), schema.Jobs()},
+	Unwatched:      []schema.Resource{schema.Secrets(), schema.Services()},
+	Dependents:     dependents,
+	DependentNames: []string{behindConfig, behindSSH},
+}
+
+// mpiJob is the normal form of MPIJobOptions.
+type mpiJob struct {
+	slots          int32
+	launcherWorks  bool // runLauncherAsWorker
+	sshPath        string
+	implementation string
+}
+
+func ownOf(job *training.Job) mpiJob {
+	own, _ := job.Own.(mpiJob)
+	return own
+}
+
+func optionsOf(options any) *MPIJobOptions {
+	if spec, ok := options.(*MPIJobOptions); ok && spec != nil {
+		return spec
+	}
+	return &MPIJobOptions{}
+}
+
+// check: what the wire types do not say of the kind's own fields. A null, and an empty text, are the default.
+func check(options any, _ func(string) bool) (problems, warnings []schema.Problem) {
+	spec := optionsOf(options)
+	if n := spec.SlotsPerWorker; n != nil && *n < 0 {
+		problems = append(problems, schema.Problem{Code: schema.OutOfRange, Path: "spec.slotsPerWorker", Found: fmt.Sprintf("number %d", *n),
+			Want: "be 0 or more"})
+	}
+	if at := deref(spec.SSHAuthMountPath); strings.Contains(at, ":") {
+		problems = append(problems, schema.Problem{Code: schema.InvalidValue, Path: "spec.sshAuthMountPath", Found: schema.Quote(at),
+			Want: `be a path without ":"`})
+	}
+	if at := deref(spec.SSHAuthMountPath); path.Clean(at) == configPath {
+		problems = append(problems, schema.Problem{Code: schema.InvalidValue, Path: "spec.sshAuthMountPath", Found: schema.Quote(at),
+			Want: "be another path than " + configPath + ", where the hostfile of the launcher is mounted"})
+	}
+	for _, choice := range []struct {
+		field, value string
+		legal        []string
+	}{
+		{"launcherCreationPolicy", deref(spec.LauncherCreationPolicy), []string{atStartup, whenWorkersReady}},
+		{"mpiImplementation", deref(spec.MPIImplementation), []string{openMPI, intel, mpich}},
+	} {
+		if choice.value == "" || slices.Contains(choice.legal, choice.value) {
+			continue
+		}
+		quoted := make([]string, len(choice.legal))
+		for i := range quoted {
+			quoted[i] = `"` + choice.legal[i] + `"`
+		}
+		problems = append(problems, schema.Problem{Code: schema.InvalidValue, Path: "spec." + choice.field, Found: schema.Quote(choice.value),
+			Want: "be " + strings.Join(quoted[:len(quoted)-1], ", ") + " or " + quoted[len(quoted)-1], Hint: schema.DidYouMean(choice.value, choice.legal, "")})
+	}
+	return problems, warnings
+}
+
+// lower: the batch Job of the launcher says how the job ends, and has its limits. What becomes of a worker is nothing to
+// it, unless workers are evicted.
+func lower(job *training.Job, options any) []schema.Problem {
+	spec := optionsOf(options)
+	own := mpiJob{slots: defaultSlots, launcherWorks: deref(spec.RunLauncherAsWorker), sshPath: rootSSH, implementation: openMPI}
+	if spec.SlotsPerWorker != nil {
+		own.slots = *spec.SlotsPerWorker
+	}
+	if at := deref(spec.SSHAuthMountPath); at != "" {
+		own.sshPath = at
+	}
+	if name := deref(spec.MPIImplementation); name != "" {
+		own.implementation = name
+	}
+	job.Own = own
+	job.Success = training.Success{ReplicaType: launcher, Rule: training.SuccessBatch}
+	job.Batch = training.BatchPolicy{Backoff: job.Policy.Backoff, Deadline: job.Policy.Deadline, Labels: map[string]string{labelApp: job.Meta.Name}}
+	job.Policy.Backoff, job.Policy.Deadline = training.Limit{}, training.Limit{}
+	if deref(spec.LauncherCreationPolicy) == whenWorkersReady {
+		job.Batch.Awaits = worker
+	}
+	if workers := job.ReplicaType(worker); workers != nil {
+		workers.Expendable = true
+	}
+	if job.Policy.Scheduling.PriorityClass == "" {
+		job.Policy.Scheduling.PriorityClass = priorityClass(job)
+	}
+	return tooLarge(job, own)
+}
+
+// priorityClass of the gang is that of the launcher's pods, else that of the workers'.
+func priorityClass(job *training.Job) string {
+	for _, name := range []string{launcher, worker} {
+		if role := job.ReplicaType(name); role != nil && role.PriorityClass() != "" {
+			return role.PriorityClass()
+		}
+	}
+	return ""
+}
+
+// sentences are those of mpi-operator.
+func sentences(job *training.Job) training.Sentences {
+	name := job.Kind.Name + " " + job.Key()
+	return training.Sentences{Created: name + " is created.", Running: name + " is running.", NotRunning: name + " is suspended.",
+		Suspended: job.Kind.Name + " suspended", Resumed: job.Kind.Name + " resumed", Succeeded: name + " successfully completed.", Failed: name + " has failed"}
+}
+
+// deref is the pointed-to value, or the zero value for nil.
+func deref[T any](v *T) (value T) {
+	if v != nil {
+		value = *v
+	}
+	return value
+}

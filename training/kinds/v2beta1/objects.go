@@ -1,0 +1,106 @@
+package v2beta1
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"stoic/schema"
+	"stoic/training"
+)
+
+// Keys of the ConfigMap and of the Secret.
+const (
+	keyHostfile, keyDiscover = "hostfile", "discover_hosts.sh"
+	keyPrivate, keyPublic    = "ssh-privatekey", "ssh-publickey"
+)
+
+// dependents are the ConfigMap, which follows the workers that run, and the Service and the Secret, which are made with the
+// first pod: neither is read again, so that the operator needs no permission to list Secrets.
+func dependents(job *training.Job, running training.RunningReplicas) []training.Dependent {
+	app := map[string]string{labelApp: job.Meta.Name}
+	return []training.Dependent{
+		{Resource: schema.Services(), Labels: app, Spec: map[string]json.RawMessage{
+			"clusterIP":                schema.JSON("None"),
+			"selector":                 schema.JSON(map[string]string{training.LabelOperator: job.Kind.Controller, training.LabelJob: job.Meta.Name}),
+			"publishNotReadyAddresses": schema.JSON(ownOf(job).launcherWorks),
+		}},
+		{Resource: schema.Secrets(), Name: job.Meta.Name + behindSSH, Labels: app, Generate: training.GenerateSSHKey,
+			Content: map[string]json.RawMessage{"type": schema.JSON("kubernetes.io/ssh-auth")}},
+		{Resource: schema.ConfigMaps(), Name: job.Meta.Name + behindConfig, Labels: app, Content: map[string]json.RawMessage{
+			"data": schema.JSON(map[string]string{keyHostfile: hosts(job), keyDiscover: discovery(job, running)})}},
+	}
+}
+
+// host is the full name of a replica. The headless Service of the job gives its pods names.
+func host(job *training.Job, role *training.ReplicaType, index int) string {
+	name := role.Child(job.Meta.Name, index) + "." + job.Meta.Name + "." + job.Meta.Namespace + ".svc"
+	if cluster := job.Kind.Cluster.Domain; cluster != "" {
+		name += "." + cluster
+	}
+	return name
+}
+
+// slotsBehind is what stands in the hostfile between a host and its slots.
+func slotsBehind(own mpiJob) string {
+	if own.implementation == openMPI {
+		return " slots="
+	}
+	return ":"
+}
+
+// hosts is the hostfile: all workers, whether they run or not.
+func hosts(job *training.Job) string {
+	own := ownOf(job)
+	var b strings.Builder
+	write := func(role *training.ReplicaType, index int) {
+		b.WriteString(host(job, role, index) + slotsBehind(own) + strconv.Itoa(int(own.slots)) + "\n")
+	}
+	if own.launcherWorks {
+		write(job.ReplicaType(launcher), 0)
+	}
+	if workers := job.ReplicaType(worker); workers != nil {
+		for i := range workers.Replicas {
+			write(workers, i)
+		}
+	}
+	return b.String()
+}
+
+// tooLarge: see training.ConfigMapTooLarge.
+func tooLarge(job *training.Job, own mpiJob) []schema.Problem {
+	size := configSize(job, own)
+	if size <= training.ConfigMapLimit {
+		return nil
+	}
+	return []schema.Problem{training.ConfigMapTooLarge("spec.mpiReplicaSpecs.Worker.replicas", job.ReplicaType(worker).Replicas, size)}
+}
+
+// configSize is an upper bound for what the ConfigMap holds while all workers run, without building it.
+func configSize(job *training.Job, own mpiJob) int {
+	const rest = 1 << 10 // the head of the script, and the launcher where it is a host
+	workers := job.ReplicaType(worker)
+	if workers == nil {
+		return rest
+	}
+	name := len(host(job, workers, workers.Replicas-1))
+	line, echo := name+len(slotsBehind(own)+"\n")+len(strconv.Itoa(int(own.slots))), name+len("echo \n")
+	return rest + workers.Replicas*(line+echo)
+}
+
+// discovery is the script by which elastic programs ask for the workers that run.
+func discovery(job *training.Job, running training.RunningReplicas) string {
+	var lines []string
+	if workers := job.ReplicaType(worker); workers != nil {
+		for _, index := range running[worker] {
+			lines = append(lines, "echo "+host(job, workers, index)+"\n")
+		}
+	}
+	slices.Sort(lines)
+	first := ""
+	if ownOf(job).launcherWorks {
+		first = "echo " + host(job, job.ReplicaType(launcher), 0) + "\n"
+	}
+	return "#!/bin/sh\n" + first + strings.Join(lines, "")
+}

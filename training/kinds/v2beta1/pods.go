@@ -1,0 +1,183 @@
+package v2beta1
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"strconv"
+
+	"stoic/schema"
+	"stoic/training"
+)
+
+// podLabels say which replica a pod is. The index of a worker is one higher where the launcher is the first host.
+func podLabels(job *training.Job, role *training.ReplicaType, index int) map[string]string {
+	works := ownOf(job).launcherWorks
+	labels := map[string]string{training.LabelOperator: job.Kind.Controller, training.LabelJob: job.Meta.Name, training.LabelJobRole: role.Label}
+	switch {
+	case role.Name == worker && works:
+		labels[training.LabelReplicaIndex] = strconv.Itoa(index + 1)
+	case role.Name == worker:
+		labels[training.LabelReplicaIndex] = strconv.Itoa(index)
+	case works:
+		labels[training.LabelReplicaIndex] = "0"
+	}
+	return labels
+}
+
+// environment of a replica.
+//
+// Open MPI 5 has moved what starts processes into a program of its own, PRRTE, which ignores OMPI_MCA_orte_*: without its
+// own variables mpirun knows no host but that of the launcher, runs everything there and succeeds. Earlier versions ignore
+// PRTE_MCA_*.
+func environment(job *training.Job) func(*training.ReplicaType, int) []training.EnvVar {
+	own := ownOf(job)
+	slots := strconv.Itoa(int(own.slots))
+	lead := []training.EnvVar{{Name: roleVariable, Value: "launcher"}}
+	switch own.implementation {
+	case intel:
+		lead = append(lead, training.EnvVar{Name: "I_MPI_HYDRA_HOST_FILE", Value: hostfile},
+			training.EnvVar{Name: "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", Value: sshArguments}, training.EnvVar{Name: "I_MPI_PERHOST", Value: slots})
+	case mpich:
+		lead = append(lead, training.EnvVar{Name: "HYDRA_HOST_FILE", Value: hostfile}, training.EnvVar{Name: "HYDRA_LAUNCH_EXTRA_ARGS", Value: sshArguments})
+	default:
+		lead = append(lead, training.EnvVar{Name: "OMPI_MCA_orte_keep_fqdn_hostnames", Value: "true"},
+			training.EnvVar{Name: "OMPI_MCA_orte_default_hostfile", Value: hostfile},
+			training.EnvVar{Name: "OMPI_MCA_plm_rsh_args", Value: sshArguments},
+			training.EnvVar{Name: "OMPI_MCA_orte_set_default_slots", Value: slots},
+			training.EnvVar{Name: "PRTE_MCA_prte_keep_fqdn_hostnames", Value: "true"},
+			training.EnvVar{Name: "PRTE_MCA_prte_default_hostfile", Value: hostfile},
+			training.EnvVar{Name: "PRTE_MCA_plm_ssh_args", Value: sshArguments},
+			training.EnvVar{Name: "PRTE_MCA_prte_set_default_slots", Value: slots})
+	}
+	if !own.launcherWorks {
+		lead = append(lead, training.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES"}, training.EnvVar{Name: "NVIDIA_DRIVER_CAPABILITIES"})
+	}
+	works := []training.EnvVar{{Name: roleVariable, Value: "worker"}}
+	return func(role *training.ReplicaType, _ int) []training.EnvVar {
+		if role.Name == launcher {
+			return lead
+		}
+		return works
+	}
+}
+
+// pod is as much of a pod template as additions depend on.
+type pod struct {
+	Spec struct {
+		HostNetwork     bool                       `json:"hostNetwork"`
+		DNSConfig       map[string]json.RawMessage `json:"dnsConfig"`
+		SecurityContext user                       `json:"securityContext"`
+		Containers      []struct {
+			Command         []json.RawMessage `json:"command"`
+			Args            []json.RawMessage `json:"args"`
+			SecurityContext user              `json:"securityContext"`
+		} `json:"containers"`
+	} `json:"spec"`
+}
+
+type user struct {
+	RunAsUser *int64 `json:"runAsUser"`
+}
+
+// additions: the SSH key, the hostfile for the launcher, sshd for workers whose author says nothing else, and names by
+// which the pods find each other.
+func additions(job *training.Job, role *training.ReplicaType) training.PodAdditions {
+	own, found := ownOf(job), pod{}
+	_ = json.Unmarshal(role.Template, &found) // what cannot be read is not there
+	added := training.PodAdditions{
+		Volumes: []json.RawMessage{sshVolume(job, own, &found)},
+		Mounts:  []json.RawMessage{mount(volumeSSH, own.sshPath)},
+		Spec:    map[string]json.RawMessage{"subdomain": schema.JSON(job.Meta.Name)},
+	}
+	if found.Spec.HostNetwork {
+		added.Spec["dnsPolicy"] = schema.JSON("ClusterFirstWithHostNet")
+	}
+	if role.Name == launcher {
+		added.Spec["hostname"] = schema.JSON(role.Child(job.Meta.Name, 0))
+		added.Volumes = append(added.Volumes, configVolume(job))
+		added.Mounts = append(added.Mounts, mount(volumeConfig, configPath))
+		return added
+	}
+	added.Hostname = true
+	added.Spec["dnsConfig"] = searching(found.Spec.DNSConfig, domain(job))
+	if c := found.Spec.Containers; len(c) > 0 && len(c[0].Command)+len(c[0].Args) == 0 {
+		added.Container = map[string]json.RawMessage{"command": schema.JSON([]string{"/usr/sbin/sshd", "-De"})}
+	}
+	return added
+}
+
+// domain is where the pods of the job have their names.
+func domain(job *training.Job) string {
+	return job.Meta.Name + "." + job.Meta.Namespace + ".svc." + cmp.Or(job.Kind.Cluster.Domain, "cluster.local")
+}
+
+// searching is the author's DNS configuration with one more domain.
+func searching(config map[string]json.RawMessage, domain string) json.RawMessage {
+	all := maps.Clone(config)
+	if all == nil {
+		all = map[string]json.RawMessage{}
+	}
+	var searches []json.RawMessage
+	_ = json.Unmarshal(all["searches"], &searches) // no list: the same as none
+	all["searches"] = schema.JSON(append(searches, schema.JSON(domain)))
+	return schema.JSON(all)
+}
+
+type (
+	keyPath struct {
+		Key  string `json:"key"`
+		Path string `json:"path"`
+		Mode *int32 `json:"mode,omitempty"`
+	}
+	secretVolume struct {
+		Name   string `json:"name"`
+		Secret struct {
+			SecretName  string    `json:"secretName"`
+			DefaultMode *int32    `json:"defaultMode,omitempty"`
+			Items       []keyPath `json:"items"`
+		} `json:"secret"`
+	}
+	configMapVolume struct {
+		Name      string `json:"name"`
+		ConfigMap struct {
+			Name  string    `json:"name"`
+			Items []keyPath `json:"items"`
+		} `json:"configMap"`
+	}
+)
+
+// sshVolume holds the key pair. Its files belong to root: where another user runs ssh, it must be able to read them.
+func sshVolume(job *training.Job, own mpiJob, found *pod) json.RawMessage {
+	v := secretVolume{Name: volumeSSH}
+	v.Secret.SecretName = job.Meta.Name + behindSSH
+	v.Secret.Items = []keyPath{{Key: keyPrivate, Path: "id_rsa"}, {Key: keyPublic, Path: "id_rsa.pub"}, {Key: keyPublic, Path: "authorized_keys"}}
+	if own.sshPath == rootSSH && !found.isOtherUser() {
+		mode := int32(0o600)
+		v.Secret.DefaultMode = &mode
+	}
+	return schema.JSON(v)
+}
+
+// isOtherUser: the first container does not run as root.
+func (p *pod) isOtherUser() bool {
+	id := p.Spec.SecurityContext.RunAsUser
+	if c := p.Spec.Containers; len(c) > 0 && c[0].SecurityContext.RunAsUser != nil {
+		id = c[0].SecurityContext.RunAsUser
+	}
+	return id != nil && *id != 0
+}
+
+func configVolume(job *training.Job) json.RawMessage {
+	v, read, run := configMapVolume{Name: volumeConfig}, int32(0o444), int32(0o555)
+	v.ConfigMap.Name = job.Meta.Name + behindConfig
+	v.ConfigMap.Items = []keyPath{{keyHostfile, keyHostfile, &read}, {keyDiscover, keyDiscover, &run}}
+	return schema.JSON(v)
+}
+
+func mount(volume, path string) json.RawMessage {
+	return schema.JSON(struct {
+		Name      string `json:"name"`
+		MountPath string `json:"mountPath"`
+	}{volume, path})
+}

@@ -1,0 +1,176 @@
+package training
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+
+	"stoic/schema"
+)
+
+// NativeVersion is one version of the gang scheduling that Kubernetes itself has (KEP-4671, KEP-5832). Its names moved with
+// each release, so each version says by itself what it wants.
+//
+//	Kubernetes   version    objects of a job       its pods name            minCount
+//	1.37         v1beta1    Workload, PodGroup     the PodGroup             may change
+//	1.36         v1alpha2   Workload, PodGroup     the PodGroup             stays; the author reads that
+//	1.35         v1alpha1   Workload               a group of the Workload  stays
+//
+// All objects have the name of the job, and are made before its pods.
+type NativeVersion struct {
+	Name string
+	// Kinds are the resources of its objects, in the order in which they are made. The last one has the group of the pods.
+	Kinds []schema.Resource
+	// specs are what shall stand in the specs of the objects, and what they are made with beside that.
+	specs func(g nativeGroup) []nativeSpec
+	// member are the fields of the spec of a pod that belongs to the group.
+	member func(job string) map[string]json.RawMessage
+	// minCount reads it from the spec of the last of Kinds.
+	minCount func(spec []byte) int
+}
+
+// nativeGroup is what a job asks of its group.
+type nativeGroup struct {
+	job           *Job
+	minCount      int64
+	priorityClass string
+}
+
+type nativeSpec struct{ spec, once map[string]any }
+
+const nativeGroupName = "pods" // of the one group in a Workload
+
+// NativeVersions lists the versions that are known, the newest first.
+func NativeVersions() []NativeVersion {
+	schedulingGroup := func(job string) map[string]json.RawMessage {
+		return map[string]json.RawMessage{"schedulingGroup": schema.JSON(map[string]string{"podGroupName": job})}
+	}
+	return []NativeVersion{
+		{"v1beta1", []schema.Resource{native("v1beta1", "workloads", "Workload"), native("v1beta1", "podgroups", "PodGroup")}, specsV1Beta1, schedulingGroup, minCountOfGroup},
+		{"v1alpha2", []schema.Resource{native("v1alpha2", "workloads", "Workload"), native("v1alpha2", "podgroups", "PodGroup")}, specsV1Alpha2, schedulingGroup, minCountOfGroup},
+		{"v1alpha1", []schema.Resource{native("v1alpha1", "workloads", "Workload")}, specsV1Alpha1, func(job string) map[string]json.RawMessage {
+			return map[string]json.RawMessage{"workloadRef": schema.JSON(map[string]string{"name": job, "podGroup": nativeGroupName})}
+		}, minCountOfWorkload},
+	}
+}
+
+func native(version, plural, kind string) schema.Resource {
+	return schema.Resource{Group: "scheduling.k8s.io", Version: version, Plural: plural, Kind: kind}
+}
+
+// IsNative says whether a resource is one of native gang scheduling, of any version.
+func IsNative(r schema.Resource) bool {
+	return slices.ContainsFunc(NativeVersions(), func(v NativeVersion) bool { return v.Has(r) })
+}
+
+// Has says whether a resource is one of this version.
+func (v *NativeVersion) Has(r schema.Resource) bool { return slices.Contains(v.Kinds, r) }
+
+// Dependents are the objects of this version that a job asks for.
+func (v *NativeVersion) Dependents(j *Job) []Dependent {
+	if j.Replicas() == 0 {
+		return nil
+	}
+	g := nativeGroup{job: j, minCount: int64(j.Replicas()), priorityClass: j.Policy.Scheduling.PriorityClass}
+	if asked := j.Policy.Scheduling.MinAvailable; asked.Set {
+		g.minCount = min(asked.Value, math.MaxInt32)
+	}
+	if early := j.Early(); early < j.Replicas() {
+		g.minCount = min(g.minCount, int64(early)) // the scheduler would wait for pods that wait for those it has not placed
+	}
+	g.minCount = max(g.minCount, 1) // 0 is refused, and means what 1 does
+	var all []Dependent
+	for i, s := range v.specs(g) {
+		all = append(all, Dependent{Resource: v.Kinds[i], Spec: written(s.spec), Once: written(s.once), Gate: GateExists})
+	}
+	return all
+}
+
+func written(fields map[string]any) map[string]json.RawMessage {
+	all := make(map[string]json.RawMessage, len(fields))
+	for name, value := range fields {
+		all[name] = schema.JSON(value)
+	}
+	return all
+}
+
+// Member are the fields of the spec of a pod that belongs to the group of a job.
+func (v *NativeVersion) Member(job string) map[string]json.RawMessage { return v.member(job) }
+
+// MinCount that the stored spec of the last of Kinds says; 0 if it says none. The spec may be anything.
+func (v *NativeVersion) MinCount(spec []byte) int { return v.minCount(spec) }
+
+type nativePolicy struct {
+	Gang struct {
+		MinCount int `json:"minCount"`
+	} `json:"gang"`
+}
+
+// minCountOfGroup reads the spec of a PodGroup.
+func minCountOfGroup(spec []byte) int {
+	var read struct {
+		Policy nativePolicy `json:"schedulingPolicy"`
+	}
+	if json.Unmarshal(spec, &read) != nil {
+		return 0
+	}
+	return read.Policy.Gang.MinCount
+}
+
+// minCountOfWorkload reads the spec of a Workload of v1alpha1, which has the groups.
+func minCountOfWorkload(spec []byte) int {
+	var read struct {
+		PodGroups []struct {
+			Policy nativePolicy `json:"policy"`
+		} `json:"podGroups"`
+	}
+	if json.Unmarshal(spec, &read) != nil || len(read.PodGroups) == 0 {
+		return 0
+	}
+	return read.PodGroups[0].Policy.Gang.MinCount
+}
+
+func (g nativeGroup) policy() map[string]any {
+	return map[string]any{"gang": map[string]any{"minCount": g.minCount}}
+}
+
+// controllerRef lets tools find the job of a Workload.
+func (g nativeGroup) controllerRef() map[string]any {
+	kind := g.job.Kind
+	return map[string]any{"apiGroup": kind.Group, "kind": kind.Name, "name": g.job.Meta.Name}
+}
+
+// template of the Workload is the group as it was at first: no version lets it change.
+func (g nativeGroup) template() map[string]any {
+	return g.withPriority(map[string]any{"name": nativeGroupName, "schedulingPolicy": g.policy()})
+}
+
+// withPriority is for an API server with workload-aware preemption; others drop the field.
+func (g nativeGroup) withPriority(fields map[string]any) map[string]any {
+	if g.priorityClass != "" {
+		fields["priorityClassName"] = g.priorityClass
+	}
+	return fields
+}
+
+// workloadAndGroup are the specs of a Workload and of a PodGroup that names it by reference.
+func (g nativeGroup) workloadAndGroup(reference map[string]any) []nativeSpec {
+	return []nativeSpec{
+		{once: map[string]any{"controllerRef": g.controllerRef(), "podGroupTemplates": []any{g.template()}}},
+		{spec: map[string]any{"schedulingPolicy": g.policy()}, once: g.withPriority(reference)},
+	}
+}
+
+func specsV1Beta1(g nativeGroup) []nativeSpec {
+	return g.workloadAndGroup(map[string]any{"workloadRef": map[string]any{"workloadName": g.job.Meta.Name, "templateName": nativeGroupName}})
+}
+
+func specsV1Alpha2(g nativeGroup) []nativeSpec {
+	return g.workloadAndGroup(map[string]any{"podGroupTemplateRef": map[string]any{
+		"workload": map[string]any{"workloadName": g.job.Meta.Name, "podGroupTemplateName": nativeGroupName}}})
+}
+
+func specsV1Alpha1(g nativeGroup) []nativeSpec {
+	return []nativeSpec{{once: map[string]any{"controllerRef": g.controllerRef(),
+		"podGroups": []any{map[string]any{"name": nativeGroupName, "policy": g.policy()}}}}}
+}

@@ -1,0 +1,102 @@
+package training
+
+import "slices"
+
+// Notice says of one reason where it is found and when it is given.
+type Notice struct {
+	Reason string
+	OfKind bool   // the kind's name stands in front of it: TFJobCreated
+	Where  string // NormalEvent, WarningEvent, or the conditions that carry it
+	When   string // to stand behind "given when"
+}
+
+const (
+	NormalEvent  = "Normal event"
+	WarningEvent = "Warning event"
+)
+
+// Notices lists every reason, in the order in which a job may meet them. A reason that is given in a condition and
+// in an event is listed twice.
+func Notices() []Notice { return slices.Concat(jobNotices(), podNotices(), dependentNotices()) }
+
+// jobNotices are about the job as a whole.
+func jobNotices() []Notice {
+	const created, running, restarting = "condition Created", "condition Running", "condition Restarting"
+	const suspended, succeeded, failed, stalled = "condition Suspended", "condition Succeeded", "condition Failed", "condition Stalled"
+	return []Notice{
+		{ReasonFailedValidation, true, WarningEvent, "a spec is rejected; one event for each of the first problems, and one that counts the others"},
+		{ReasonInvalidSpec, false, stalled, "the spec of a job that never started is rejected"},
+		{ReasonInvalidSpec, false, failed, "the same; it goes away when the spec is repaired"},
+		{ReasonInvalidSpecUpdate, false, stalled, "a job that has started is edited into something that is rejected; its pods are not touched"},
+		{ReasonSpecAccepted, true, NormalEvent, "a rejected spec was repaired"},
+		{ReasonUnknownField, false, WarningEvent, "a field is unknown or stands in the wrong place; the job runs"},
+		{ReasonSpecWarning, true, WarningEvent, "something else is odd that does not keep the job from running"},
+
+		{ReasonCreated, true, created, "the job is accepted"},
+		{ReasonSuspended, true, suspended, "`runPolicy.suspend` is true and the pods are deleted"},
+		{ReasonSuspended, true, running, "a running job is suspended"},
+		{ReasonSuspended, true, NormalEvent, "the job is suspended"},
+		{ReasonResumed, true, suspended, "`runPolicy.suspend` is no longer true"},
+		{ReasonResumed, true, NormalEvent, "the job is resumed"},
+		{ReasonRunning, true, running, "a pod that counts for the job runs"},
+		{ReasonRestarting, true, restarting, "the operator restarts a replica"},
+		{ReasonRestarting, true, WarningEvent, "the same"},
+		{ReasonSucceeded, true, succeeded, "the job has succeeded; this is final"},
+		{ReasonSucceeded, true, NormalEvent, "the same"},
+		{ReasonFailed, true, failed, "the job has failed; this is final"},
+		{ReasonEvictedWorkers, true, failed, "the same, where a batch/v1 Job makes the launcher: workers were evicted, and their restart policy is Never"},
+		{ReasonFailed, true, WarningEvent, "the same; not for a rejected spec"},
+	}
+}
+
+// podNotices are about its pods.
+func podNotices() []Notice {
+	return []Notice{
+		{ReasonCreatedPod, false, NormalEvent, "pods were created; one event names all of a pass"},
+		{ReasonCreatePodFailed, false, WarningEvent, "the API server refuses a pod for a reason that the author can act on: a quota, a LimitRange, the Pod Security level, a PriorityClass or ServiceAccount that is not there, a webhook; once for each cause and generation"},
+		{ReasonPodUnschedulable, false, WarningEvent, "the scheduler finds no node for a pod, by its condition `PodScheduled`"},
+		{ReasonPodSchedulingGated, false, NormalEvent, "a pod has scheduling gates that nobody has removed yet"},
+		{ReasonPodImageFailed, false, WarningEvent, "an image cannot be pulled: `ErrImagePull`, `ImagePullBackOff`, `InvalidImageName` and the like"},
+		{ReasonPodContainerFailed, false, WarningEvent, "a container cannot be created or started: `CreateContainerConfigError`, `CreateContainerError`, `RunContainerError` and the like"},
+		{ReasonPodCrashLoop, false, WarningEvent, "a container ends again and again: `CrashLoopBackOff`"},
+		{ReasonPodNotAdmitted, false, WarningEvent, "the kubelet refuses a pod that was scheduled: `UnexpectedAdmissionError`, `OutOfcpu`, `NodeAffinity` and the like"},
+		{ReasonPodPreempted, false, WarningEvent, "pods of a higher priority take the place of a pod, by its condition `DisruptionTarget`"},
+		{ReasonPodEvicted, false, WarningEvent, "a pod is evicted: by the eviction API, as in a drain, or by its node, which has no memory left or shuts down"},
+		{ReasonPodNodeLost, false, WarningEvent, "a pod goes with its node: a taint that it does not tolerate, or a node that is gone"},
+		{ReasonPodCannotRun, false, WarningEvent, "a pod waits, or has failed, for a reason that the operator has no name for; the message has the pod's"},
+		{ReasonDeletedPod, false, NormalEvent, "pods were deleted"},
+		{ReasonDeletePodFailed, false, WarningEvent, "the API server refuses the deletion of a pod, or the record of it on the job that must stand first"},
+	}
+}
+
+// dependentNotices are about the other objects that it owns, and about its own end.
+func dependentNotices() []Notice {
+	return []Notice{
+		{ReasonCreatedService, false, NormalEvent, "services were created"},
+		{ReasonCreateServiceFailed, false, WarningEvent, "the API server refuses a service"},
+		{ReasonDeletedService, false, NormalEvent, "services were deleted"},
+		{ReasonDeleteServiceFailed, false, WarningEvent, "the API server refuses the deletion of a service"},
+		{ReasonCreatedPodGroup, false, NormalEvent, "the job's PodGroup was created, for a gang scheduler"},
+		{ReasonCreatePodGroupFailed, false, WarningEvent, "the API server refuses it; no pods are created"},
+		{ReasonUpdatePodGroupFailed, false, WarningEvent, "the API server refuses to change it"},
+		{ReasonDeletedPodGroup, false, NormalEvent, "it was deleted: the job is over or suspended"},
+		{ReasonDeletePodGroupFailed, false, WarningEvent, "the API server refuses its deletion"},
+		{ReasonPodGroupNotAdmitted, false, NormalEvent, "pods have been waiting for some seconds for Volcano to admit the PodGroup"},
+		{ReasonPodGroupUnavailable, false, WarningEvent, "pods wait because PodGroups cannot be read: their CRD is missing, or a permission"},
+		{ReasonPodRestartPolicy, false, WarningEvent, "a pod template has a restart policy of its own, in whose place the replica's stands; once for a generation, beside `KINDSpecWarning`"},
+		{ReasonOtherScheduler, false, WarningEvent, "a pod template names another scheduler than the one that schedules gangs; it is not overwritten"},
+		{ReasonCreatedAutoscaler, false, NormalEvent, "the autoscaler of an elastic job was created"},
+		{ReasonCreateAutoscalerFailed, false, WarningEvent, "the API server refuses it; the job runs without"},
+		{ReasonUpdateAutoscalerFailed, false, WarningEvent, "the API server refuses to change it"},
+		{ReasonDeletedAutoscaler, false, NormalEvent, "it was deleted: the job is over or suspended, or has no metrics any more"},
+		{ReasonDeleteAutoscalerFailed, false, WarningEvent, "the API server refuses its deletion"},
+		{ReasonAutoscalerUnavailable, false, WarningEvent, "autoscalers cannot be read: a permission is missing; the job runs without"},
+		{ReasonCreateDependentFailed, false, WarningEvent, "the API server refuses a ConfigMap, ServiceAccount, Role or RoleBinding that a job needs; pods that need it are not created"},
+		{ReasonUpdateDependentFailed, false, WarningEvent, "the API server refuses to change one of these"},
+		{ReasonDeleteDependentFailed, false, WarningEvent, "the API server refuses the deletion of one of these"},
+		{ReasonDependentUnavailable, false, WarningEvent, "pods wait because objects of one of these resources cannot be read: a permission is missing"},
+		{ReasonNameConflict, false, WarningEvent, "a pod, service or other object that belongs to somebody else has the name of one of the job's; it is not touched"},
+		{ReasonDeletedJob, false, NormalEvent, "the job was deleted because `ttlSecondsAfterFinished` had passed"},
+		{ReasonDeleteJobFailed, false, WarningEvent, "the API server refuses that deletion"},
+	}
+}

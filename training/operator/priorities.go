@@ -1,0 +1,23 @@
+package operator
+
+import (
+	"math"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stoic/controller/watch"
+	"stoic/training"
+)
+
+// readPriorities lets plans see the PriorityClasses of the cluster.
+func readPriorities() *watch.Read {
+	return &watch.Read{Resource: training.PriorityClasses(), Slim: slimPriority}
+}
+
+// slimPriority is total: an API server of another age may send anything.
+func slimPriority(u *unstructured.Unstructured) any {
+	value, _ := u.Object["value"].(int64)
+	p := training.PriorityState{Value: int32(min(max(value, math.MinInt32), math.MaxInt32))}
+	p.GlobalDefault, _ = u.Object["globalDefault"].(bool)
+	return p
+}

@@ -1,0 +1,125 @@
+package operator
+
+import (
+	"strings"
+
+	"stoic/controller/lean"
+	"stoic/schema"
+	"stoic/training"
+)
+
+// What conditions of pods are called, phases too. This package reads them as text.
+const (
+	scheduled, disruptionTarget, ready = "PodScheduled", "DisruptionTarget", "Ready"
+	isTrue, isFalse                    = "True", "False"
+	hasFailed, hasSucceeded            = "Failed", "Succeeded"
+	schedulingGated                    = "SchedulingGated"
+)
+
+// problemOf a pod, or nil. It is total: what a kubelet or a controller of another version says is a problem without a name of its
+// own. What takes the pod away comes before what it waits for.
+//
+//	the pod                                                   reason
+//	DisruptionTarget is True, and it has not succeeded        see disruptions
+//	has failed, and its status names a reason                 see ending
+//	a container waits for something other than its turn       see waits
+//	PodScheduled is False                                     PodSchedulingGated, else PodUnschedulable
+func problemOf(p *lean.Object) *training.PodProblem {
+	s := &p.Status
+	if s.Phase == hasSucceeded {
+		return nil
+	}
+	if c := condition(s, disruptionTarget, isTrue); c != nil {
+		return problem(named(disruptions(), c.Reason), said(c.Reason, c.Message))
+	}
+	if s.Phase == hasFailed {
+		if s.Reason == "" {
+			return nil // a container has failed, which is the job's own affair
+		}
+		return problem(ending(s.Reason), said(s.Reason, s.Message))
+	}
+	for _, containers := range [...][]lean.Container{s.InitContainers, s.Containers} {
+		for i := range containers {
+			w := containers[i].State.Waiting
+			if w != nil && w.Reason != "" && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing" {
+				return problem(named(waits(), w.Reason), "container "+containers[i].Name+": "+said(w.Reason, w.Message))
+			}
+		}
+	}
+	if c := condition(s, scheduled, isFalse); c != nil {
+		if c.Reason == schedulingGated {
+			return problem(training.ReasonPodSchedulingGated, c.Message)
+		}
+		return problem(training.ReasonPodUnschedulable, c.Message)
+	}
+	return nil
+}
+
+func problem(reason, detail string) *training.PodProblem {
+	return &training.PodProblem{Reason: reason, Detail: schema.Clean(detail, training.MaxPodDetail)}
+}
+
+// said is what an API object says of a reason, without the space that an empty message would leave.
+func said(reason, message string) string {
+	switch {
+	case message == "":
+		return reason
+	case reason == "":
+		return message
+	}
+	return reason + ": " + message
+}
+
+func condition(s *lean.Status, of, is string) *lean.Condition {
+	for i := range s.Conditions {
+		if string(s.Conditions[i].Type) == of && string(s.Conditions[i].Status) == is {
+			return &s.Conditions[i]
+		}
+	}
+	return nil
+}
+
+func named(known map[string]string, reason string) string {
+	if name, ok := known[reason]; ok {
+		return name
+	}
+	return training.ReasonPodCannotRun
+}
+
+// disruptions are reasons of the condition DisruptionTarget.
+func disruptions() map[string]string {
+	return map[string]string{
+		"PreemptionByScheduler":  training.ReasonPodPreempted,
+		"TerminationByKubelet":   training.ReasonPodEvicted,
+		"EvictionByEvictionAPI":  training.ReasonPodEvicted,
+		"DeletionByTaintManager": training.ReasonPodNodeLost,
+		"DeletionByPodGC":        training.ReasonPodNodeLost,
+	}
+}
+
+// ending is what a reason of the status of a pod means that has failed as a whole. The kubelet refuses pods by one name for each
+// resource: OutOfcpu, OutOfnvidia.com/gpu.
+func ending(reason string) string {
+	if strings.HasPrefix(reason, "OutOf") {
+		return training.ReasonPodNotAdmitted
+	}
+	refused, evicted := training.ReasonPodNotAdmitted, training.ReasonPodEvicted
+	return named(map[string]string{
+		"Evicted": evicted, "Terminated": evicted, "Preempting": training.ReasonPodPreempted, "NodeLost": training.ReasonPodNodeLost,
+		"UnexpectedAdmissionError": refused, "TopologyAffinityError": refused, "SMTAlignmentError": refused, "SysctlForbidden": refused,
+		"AppArmor": refused, "NodeShutdown": refused, "NodeAffinity": refused, "NodeName": refused, "NodePorts": refused,
+		"PodOSNotSupported": refused, "PodOSSelectorNodeLabelDoesNotMatch": refused,
+	}, reason)
+}
+
+// waits are reasons of containers that wait.
+func waits() map[string]string {
+	image, container := training.ReasonPodImageFailed, training.ReasonPodContainerFailed
+	return map[string]string{
+		"ErrImagePull": image, "ImagePullBackOff": image, "InvalidImageName": image, "ErrImageNeverPull": image, "ImageInspectError": image,
+		"RegistryUnavailable": image, "SignatureValidationFailed": image,
+		"CreateContainerConfigError": container, "CreateContainerError": container, "RunContainerError": container,
+		"PreCreateHookError": container, "PreStartHookError": container, "PostStartHookError": container,
+		"CrashLoopBackOff": training.ReasonPodCrashLoop,
+	}
+}

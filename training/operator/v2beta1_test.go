@@ -1,0 +1,187 @@
+package operator
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+
+	"stoic/controller/lean"
+	"stoic/schema"
+	"stoic/training"
+	"stoic/training/kinds/v2beta1"
+)
+
+var update = flag.Bool("update", false, "write what the golden files should say")
+
+// TestV2Beta1 shows whole plans of MPIJobs of kubeflow.org/v2beta1: each NAME.yaml of testdata holds a job and, behind it,
+// the children that are there, and NAME.want what is planned. A first line may say what is particular to the cluster.
+func TestV2Beta1(t *testing.T) {
+	files, err := filepath.Glob("testdata/v2beta1/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no golden files", err)
+	}
+	cases := 0
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, out := map[string]string{}, &txtar.Archive{Comment: archive.Comment}
+		for _, f := range archive.Files {
+			want[f.Name] = string(f.Data)
+		}
+		for _, f := range archive.Files {
+			name, ok := strings.CutSuffix(f.Name, ".yaml")
+			if !ok {
+				continue
+			}
+			cases++
+			t.Run(filepath.Base(file)+"/"+name, func(t *testing.T) {
+				got := planOf(t, f.Data)
+				out.Files = append(out.Files, f, txtar.File{Name: name + ".want", Data: []byte(got)})
+				if diff := cmp.Diff(want[name+".want"], got); diff != "" && !*update {
+					t.Errorf("-want +got:\n%s", diff)
+				}
+			})
+		}
+		if *update {
+			if err := os.WriteFile(file, txtar.Format(out), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if cases < 50 {
+		t.Errorf("only %d cases", cases)
+	}
+}
+
+var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// planOf decides on the first document, with all others as its children.
+func planOf(t *testing.T, text []byte) string {
+	t.Helper()
+	cluster, _, _ := strings.Cut(string(text), "\n")
+	kind := v2beta1.MPIJob()
+	if gang, ok := strings.CutPrefix(cluster, "# gang: "); ok {
+		kind = kind.In(training.Cluster{Gang: training.Gang{Scheduler: gang}})
+	}
+	if domain, ok := strings.CutPrefix(cluster, "# domain: "); ok {
+		kind = kind.In(training.Cluster{Domain: domain})
+	}
+	documents := strings.Split(string(text), "---\n")
+	job := parsed(t, documents[0])
+	meta := job.Object["metadata"].(map[string]any)
+	for name, value := range map[string]any{"name": "pi", "namespace": "ns", "uid": "u", "resourceVersion": "7", "generation": int64(1)} {
+		if meta[name] == nil {
+			meta[name] = value
+		}
+	}
+	seen := schema.Observed{Now: now, KeepsGeneration: true}
+	watch := Watches([]*training.Kind{kind}, nil)[0]
+	result := watch.Convert(job)
+	seen.Head, seen.Object, seen.Rejection = result.Head, result.Object, result.Rejection
+	for _, owned := range watch.Owns {
+		seen.Children = append(seen.Children, schema.Children{Resource: owned.Resource})
+	}
+	for i, document := range documents[1:] {
+		u := parsed(t, document)
+		for j, owned := range watch.Owns {
+			if owned.Resource.Kind == u.GetKind() {
+				seen.Children[j].Items = append(seen.Children[j].Items, childOf(t, u, i, owned.Slim, owned.SlimTyped))
+			}
+		}
+	}
+	return described(watch.Decide(seen))
+}
+
+func childOf(t *testing.T, u *unstructured.Unstructured, i int, slim func(*unstructured.Unstructured) any, typed func(*lean.Object) any) schema.Child {
+	t.Helper()
+	c := schema.Child{Namespace: "ns", Name: u.GetName(), UID: types.UID(fmt.Sprint("uid-", i+1)), ResourceVersion: "9", Created: now.Add(-time.Hour),
+		Deleting: u.GetDeletionTimestamp() != nil}
+	if u.GetUID() != "" {
+		c.UID = u.GetUID()
+	}
+	if owners := u.GetOwnerReferences(); len(owners) > 0 {
+		c.Through = owners[0].UID
+	}
+	switch {
+	case slim != nil:
+		c.Object = slim(u)
+	case typed != nil:
+		text, _ := json.Marshal(u.Object)
+		o := &lean.Object{}
+		if err := json.Unmarshal(text, o); err != nil {
+			t.Fatal(err)
+		}
+		c.Object = typed(o)
+	}
+	return c
+}
+
+func parsed(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	u := &unstructured.Unstructured{}
+	if err := utiljson.Unmarshal(raw, &u.Object); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// described is a plan for people to review.
+func described(p schema.Plan) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "rule %s\n", p.Rule)
+	if status, ok := p.Status.(*training.Status); ok {
+		for _, c := range status.Conditions {
+			fmt.Fprintf(&b, "condition %s=%s %s: %s\n", c.Type, c.Status, c.Reason, c.Message)
+		}
+		for _, role := range []string{"Launcher", "Worker"} {
+			if counts, ok := status.ReplicaStatuses[role]; ok {
+				fmt.Fprintf(&b, "%s active=%d succeeded=%d failed=%d\n", role, counts.Active, counts.Succeeded, counts.Failed)
+			}
+		}
+		for _, at := range []struct {
+			name string
+			set  bool
+		}{{"startTime", status.StartTime != nil}, {"completionTime", status.CompletionTime != nil}} {
+			if at.set {
+				fmt.Fprintf(&b, "%s\n", at.name)
+			}
+		}
+	}
+	if p.Annotate != nil {
+		fmt.Fprintf(&b, "annotate %s\n", p.Annotate.Values[training.AnnotationLedger])
+	}
+	for _, e := range p.Events {
+		fmt.Fprintf(&b, "event %s %s: %s\n", e.Type, e.Reason, e.Message)
+	}
+	for _, d := range p.Delete {
+		fmt.Fprintf(&b, "delete %s %s at %q\n", d.Resource.Kind, d.Name, d.ResourceVersion)
+	}
+	for _, c := range p.Patch {
+		fmt.Fprintf(&b, "patch %s\n  %s\n", strings.TrimSpace(c.Resource.Kind+" "+c.Name+" "+c.Subresource), c.Body)
+	}
+	for _, c := range p.Create {
+		fmt.Fprintf(&b, "create %s\n  %s\n", strings.TrimSpace(c.Resource.Kind+" "+c.Name+" "+c.Generate), c.Body)
+	}
+	if p.Requeue > 0 {
+		fmt.Fprintf(&b, "requeue %s\n", p.Requeue)
+	}
+	return b.String()
+}

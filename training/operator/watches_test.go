@@ -1,0 +1,78 @@
+package operator
+
+import (
+	"reflect"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stoic/controller/lean"
+	"stoic/training"
+	"stoic/training/kinds"
+)
+
+func TestRowOfAPod(t *testing.T) {
+	for text, want := range map[string]int64{"": 0, "0": 0, "3": 3, "-3": 0, "three": 0, "1e3": 0, "99999999999": training.MaxCount, "99999999999999999999": training.MaxCount} {
+		p := &lean.Object{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{training.AnnotationRestartCount: text}}}
+		if got := slimPod(p).(*training.PodState).ConsecutiveFailures; got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}
+
+// What is kept of a pod wakes its job when it changes, and nothing else does.
+func TestWhatOfAPodWakes(t *testing.T) {
+	pod := func() *training.PodState {
+		return &training.PodState{ReplicaType: "worker", Phase: "Running", Exits: []training.Exit{{Container: "tensorflow", Code: 1}}, Restarts: 1, ConsecutiveFailures: 1,
+			Problem: &training.PodProblem{Reason: training.ReasonPodUnschedulable, Detail: "0/3 nodes"},
+			Ready:   true, Cause: &training.Cause{Reason: "Evicted", Message: "memory"}}
+	}
+	for what, c := range map[string]struct {
+		change func(*training.PodState)
+		same   bool
+	}{
+		"nothing":          {func(*training.PodState) {}, true},
+		"the role":         {func(p *training.PodState) { p.ReplicaType = "ps" }, false},
+		"the phase":        {func(p *training.PodState) { p.Phase = "Failed" }, false},
+		"an exit":          {func(p *training.PodState) { p.Exits[0].Code = 2 }, false},
+		"one more exit":    {func(p *training.PodState) { p.Exits = append(p.Exits, training.Exit{Container: "sidecar"}) }, false},
+		"a restart":        {func(p *training.PodState) { p.Restarts++ }, false},
+		"the problem":      {func(p *training.PodState) { p.Problem.Reason = training.ReasonPodSchedulingGated }, false},
+		"its words":        {func(p *training.PodState) { p.Problem.Detail = "0/4 nodes" }, true},
+		"readiness":        {func(p *training.PodState) { p.Ready = false }, false},
+		"another cause":    {func(p *training.PodState) { p.Cause.Reason = "NodeLost" }, false},
+		"the restarts ago": {func(p *training.PodState) { p.ConsecutiveFailures++ }, false},
+	} {
+		after := pod()
+		c.change(after)
+		if got := samePod(pod(), after); got != c.same {
+			t.Errorf("%s: the same: %v, want %v", what, got, c.same)
+		}
+	}
+	for i := range reflect.TypeFor[training.PodState]().NumField() {
+		p := pod()
+		reflect.ValueOf(p).Elem().Field(i).SetZero()
+		if samePod(pod(), p) {
+			t.Errorf("a change of %s is not seen", reflect.TypeFor[training.PodState]().Field(i).Name)
+		}
+	}
+	if samePod(pod(), nil) || samePod(nil, pod()) {
+		t.Error("nothing is taken for a pod")
+	}
+}
+
+// A panic that training/convert has recovered from is handed to the engine, which counts and logs it.
+func TestConvertHandsPanicsOn(t *testing.T) {
+	broken := *kinds.TFJob()
+	broken.Options = func() any { panic("oh") }
+	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": broken.Resource().APIVersion(), "kind": "TFJob",
+		"metadata": map[string]any{"name": "a", "namespace": "ns"}, "spec": map[string]any{"tfReplicaSpecs": map[string]any{}}}}
+	result := Convert(&broken, u)
+	if result.Panic == nil || result.Panic.Cause != "oh" || len(result.Panic.Stack) == 0 || result.Rejection == nil || result.Meta.Name != "a" {
+		t.Errorf("%+v", result)
+	}
+	if result := Convert(kinds.TFJob(), u); result.Panic != nil {
+		t.Errorf("a converter that did not panic: %+v", result.Panic)
+	}
+}

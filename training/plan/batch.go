@@ -1,0 +1,301 @@
+package plan
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"stoic/schema"
+	"stoic/training"
+)
+
+// A replica type may be run by a batch/v1 Job (training.KnownReplicaType.Batch): the Job makes its pod, makes it again
+// after a failure, and holds the limits. The plan makes the Job and follows it.
+//
+//	the batch/v1 Job                            then
+//	is not there                                it is created, when its pod may start
+//	is being deleted                            its name is waited for
+//	is complete, or has failed                  so has the job
+//	runs                                        its limits follow those of the job
+//	is suspended, and nothing differs           it continues, when its pod may start
+//	is suspended, and another scheduling is     status.startTime is cleared, if it has started before: the API server
+//	wanted: labels, node selector, tolerations  takes other scheduling only then. It changes as the Job continues
+//	is suspended, and all else differs          it is deleted when its pods are gone, and created again
+//
+// A job that is suspended has no Job unless it has run: its pod would not wait for others when the job continues.
+
+// batchJob is the Job of the replica type; nil if it is not there, or if there is no such replica type.
+func (d *draft) batchJob() *training.BatchJob {
+	if d.Job == nil {
+		return nil
+	}
+	role := d.Job.BatchRole()
+	if role == nil {
+		return nil
+	}
+	name := role.Child(d.Head.Meta.Name, 0)
+	for i := range d.BatchJobs {
+		if d.BatchJobs[i].Name == name {
+			return &d.BatchJobs[i]
+		}
+	}
+	return nil
+}
+
+// runBatch brings the Job of a job that runs to what is wanted.
+func (d *draft) runBatch() {
+	role := d.Job.BatchRole()
+	if role == nil {
+		return
+	}
+	switch job := d.batchJob(); {
+	case job == nil:
+		if d.mayStart(role) {
+			d.createBatch(role, false)
+		}
+	case job.Deleting:
+	case job.Suspended && d.mayStart(role):
+		d.resumeBatch(role, job)
+	case !job.Suspended:
+		d.patchBatch(job, limits(d.Job.Batch, job))
+	}
+}
+
+// suspendBatch keeps the Job, so that what it counts is not lost. It answers whether the Job does not run any more: other pods
+// are deleted only then, as the loss of these would be a failure to it. One that an earlier operator made is not seen before it
+// has our labels, which it gets when its creation finds it: a job that has run without us may have such a Job.
+func (d *draft) suspendBatch() (rests bool) {
+	role, job := d.Job.BatchRole(), d.batchJob()
+	switch {
+	case role == nil:
+	case job == nil && d.status.StartTime != nil && d.Head.Status.ObservedGeneration == 0:
+		d.createBatch(role, true)
+	case job != nil:
+		return !d.stopBatch(job)
+	}
+	return true
+}
+
+// stopBatch suspends a Job that runs: its pods are deleted by its controller.
+func (d *draft) stopBatch(job *training.BatchJob) (stops bool) {
+	if job.Suspended || job.Deleting || job.End != training.BatchRunning {
+		return false
+	}
+	d.patchBatch(job, map[string]any{"suspend": true})
+	return true
+}
+
+// cleanBatch is what cleanPodPolicy says of the Job and its pods.
+//
+//	policy    a Job that runs    pods of one that is over
+//	None      runs on            stay
+//	Running   is suspended       stay
+//	All       is suspended       go
+func (d *draft) cleanBatch() {
+	job := d.batchJob()
+	if job == nil || d.Job.Policy.CleanPods == training.CleanNone {
+		return
+	}
+	d.stopBatch(job)
+	if job.End == training.BatchRunning || d.Job.Policy.CleanPods != training.CleanAll {
+		return
+	}
+	for i := range d.BatchPods {
+		d.deletePod(&d.BatchPods[i])
+	}
+}
+
+func (d *draft) createBatch(role *training.ReplicaType, suspend bool) {
+	template := d.batchTemplate(role)
+	_, rest := training.SchedulingOf(template)
+	labels := raw(d.Job.Batch.Labels)
+	maps.Copy(labels, raw(map[string]string{training.LabelOperator: d.Head.Kind.Controller, training.LabelJob: d.Head.Meta.Name}))
+	meta := owned(d.Job, role.Child(d.Head.Meta.Name, 0), labels)
+	meta.Annotations = schema.JSON(map[string]string{training.AnnotationTemplate: training.TemplateHash(rest)})
+	spec := map[string]any{"suspend": suspend, "podReplacementPolicy": "Failed", "template": template}
+	if limit := d.Job.Batch.Backoff; limit.Set {
+		spec["backoffLimit"] = limit.Value
+	}
+	if limit := d.Job.Batch.Deadline; limit.Set {
+		spec["activeDeadlineSeconds"] = limit.Value
+	}
+	r := schema.Jobs()
+	d.plan.Create = append(d.plan.Create, schema.Object{Resource: r, Namespace: meta.Namespace, Name: meta.Name, Body: schema.JSON(map[string]any{
+		"apiVersion": r.APIVersion(), "kind": r.Kind, "metadata": meta, "spec": spec})})
+}
+
+// batchTemplate is the pod template of the Job.
+func (d *draft) batchTemplate(role *training.ReplicaType) map[string]any {
+	template, _ := read(newBuilder(d.Job).template(&replica{replicaType: role, name: role.Child(d.Head.Meta.Name, 0)})).(map[string]any)
+	return template
+}
+
+func (d *draft) resumeBatch(role *training.ReplicaType, job *training.BatchJob) {
+	template := d.batchTemplate(role)
+	scheduling, rest := training.SchedulingOf(template)
+	change := schedulingDifferences(scheduling, job.Scheduling)
+	switch {
+	case job.TemplateHash != training.TemplateHash(rest):
+		if !d.hasBatchPods(job) {
+			deletion := job.Deletion(schema.Jobs())
+			deletion.ResourceVersion = job.ResourceVersion
+			d.plan.Delete = append(d.plan.Delete, deletion)
+		}
+	case len(change) > 0 && job.Started:
+		if !d.hasBatchPods(job) {
+			d.plan.Patch = append(d.plan.Patch, job.PatchStatus(schema.Jobs(), map[string]any{"startTime": nil}))
+		}
+	default:
+		spec := limits(d.Job.Batch, job)
+		spec["suspend"] = false
+		if len(change) > 0 {
+			spec["template"] = change
+		}
+		d.patchBatch(job, spec)
+	}
+}
+
+// hasBatchPods says whether a pod of the Job may still run.
+func (d *draft) hasBatchPods(job *training.BatchJob) bool {
+	return job.Active > 0 || slices.ContainsFunc(d.BatchPods, func(p training.Pod) bool {
+		return p.Through == job.UID && p.Phase != corev1.PodSucceeded && p.Phase != corev1.PodFailed
+	})
+}
+
+func (d *draft) patchBatch(job *training.BatchJob, spec map[string]any) {
+	if len(spec) > 0 {
+		d.plan.Patch = append(d.plan.Patch, job.Patch(schema.Jobs(), map[string]any{"spec": spec}))
+	}
+}
+
+// defaultBackoff is what the API server takes for no backoffLimit.
+const defaultBackoff = 6
+
+// limits of the Job that are not those of the job. One that an earlier operator made may delete itself, and with it what
+// is on record of its end.
+func limits(want training.BatchPolicy, job *training.BatchJob) map[string]any {
+	differ := map[string]any{}
+	backoff := want.Backoff
+	if !backoff.Set {
+		backoff = training.Limit{Set: true, Value: defaultBackoff}
+	}
+	for name, limit := range map[string][2]training.Limit{"backoffLimit": {backoff, job.Backoff}, "activeDeadlineSeconds": {want.Deadline, job.Deadline},
+		"ttlSecondsAfterFinished": {{}, job.TTL}} {
+		switch {
+		case limit[0] == limit[1]:
+		case limit[0].Set:
+			differ[name] = limit[0].Value
+		default:
+			differ[name] = nil
+		}
+	}
+	return differ
+}
+
+// schedulingDifferences are what of the scheduling is stored otherwise, as a merge patch of a pod template. Labels and
+// annotations that are only stored are those of the Job's controller.
+func schedulingDifferences(want map[string]any, stored []byte) map[string]any {
+	differ, has := map[string]any{}, object(stored)
+	meta, storedMeta := object(schema.JSON(want["metadata"])), object(has["metadata"])
+	changed := map[string]any{}
+	for _, field := range []string{"labels", "annotations"} {
+		if found := differences(object(meta[field]), storedMeta[field]); len(found) > 0 {
+			changed[field] = found
+		}
+	}
+	if len(changed) > 0 {
+		differ["metadata"] = changed
+	}
+	spec := object(schema.JSON(want["spec"]))
+	for _, field := range []string{"nodeSelector", "affinity", "tolerations", "schedulingGates"} {
+		if spec[field] == nil {
+			spec[field] = json.RawMessage("null")
+		}
+	}
+	if found := differences(spec, has["spec"]); len(found) > 0 {
+		differ["spec"] = found
+	}
+	return differ
+}
+
+// tallyBatch counts the pods of the Job that run; how many failed, its controller knows.
+func (d *draft) tallyBatch(counts map[string]training.ReplicaStatus) {
+	job := d.batchJob()
+	if job == nil {
+		return
+	}
+	role := d.Job.BatchRole()
+	count := training.ReplicaStatus{Selector: counts[role.Name].Selector, Failed: int32(training.Count(job.Failed))}
+	for i := range d.BatchPods {
+		if p := &d.BatchPods[i]; p.Through == job.UID && p.Phase == corev1.PodRunning && !p.Deleting {
+			count.Active++
+		}
+	}
+	if job.End == training.BatchComplete {
+		count.Active, count.Succeeded = 0, 1
+	}
+	counts[role.Name] = count
+}
+
+// activeBatch: the pod of the Job runs, and so do all replicas beside it.
+func (d *draft) activeBatch() bool {
+	for i := range d.Job.ReplicaTypes {
+		role := &d.Job.ReplicaTypes[i]
+		if int(d.status.ReplicaStatuses[role.Name].Active) < role.Replicas {
+			return false
+		}
+	}
+	return true
+}
+
+// batchFailed: the Job has failed, or its replicas were evicted that no one replaces.
+func (d *draft) batchFailed() bool {
+	role := d.Job.BatchRole()
+	if role == nil {
+		return false
+	}
+	if job := d.batchJob(); job != nil && job.End == training.BatchFailed {
+		reason, message := d.batchCause(job)
+		d.concludeAs(training.Failed, reason, message, CountFailed)
+		return true
+	}
+	evicted, all := 0, 0
+	for i := range d.replicas {
+		all++
+		if p := d.replicas[i].pod; p != nil && p.Cause != nil && p.Cause.Reason == training.ReasonEvicted && failureActionOf(&d.replicas[i]) == stays && p.Phase == corev1.PodFailed {
+			evicted++
+		}
+	}
+	if evicted == 0 {
+		return false
+	}
+	d.concludeAs(training.Failed, d.Head.Kind.Reason(training.ReasonEvictedWorkers), fmt.Sprintf("%d/%d workers are evicted", evicted, all), CountFailed)
+	return true
+}
+
+// batchCause is why the Job failed, and what its last pod says of that.
+func (d *draft) batchCause(job *training.BatchJob) (reason, message string) {
+	var last *training.Pod
+	for i := range d.BatchPods {
+		p := &d.BatchPods[i]
+		if p.Through == job.UID && p.Phase == corev1.PodFailed && p.Cause != nil && (last == nil || last.Created.Before(p.Created)) {
+			last = p
+		}
+	}
+	reason = cmp.Or(job.Reason, d.Head.Kind.Reason(training.ReasonFailed))
+	message = cmp.Or(job.Message, d.Job.Sentences().Failed)
+	if last != nil && job.Reason == "BackoffLimitExceeded" {
+		reason += "/" + last.Cause.Reason
+		if last.Cause.Message != "" {
+			message += ": " + last.Cause.Message
+		}
+	}
+	if reason == training.ReasonInvalidSpec { // of which the status of a rejected job is made
+		reason = d.Head.Kind.Reason(training.ReasonFailed)
+	}
+	return schema.Clean(reason, maxMessage), schema.Clean(message, maxMessage)
+}

@@ -1,0 +1,212 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/schema"
+	"stoic/training"
+)
+
+// builder makes the children of one job. What all replicas share is made once: the environment when the
+// first pod is asked for, and per replica type what template.go cuts out of the template.
+type builder struct {
+	job         *training.Job
+	environment func(*training.ReplicaType, int) []training.EnvVar
+	moulds      map[string]*podTemplate // by replica type
+	quoter      quoter
+	// native is the version of native gang scheduling to whose group the pods belong; nil for none.
+	native *training.NativeVersion
+}
+
+func newBuilder(job *training.Job) *builder {
+	return &builder{job: job, moulds: make(map[string]*podTemplate, len(job.ReplicaTypes))}
+}
+
+// metadata of a child. What it holds raw is the author's and continues as it was written.
+type metadata struct {
+	Name        string                     `json:"name"`
+	Namespace   string                     `json:"namespace"`
+	Labels      map[string]json.RawMessage `json:"labels"`
+	Annotations json.RawMessage            `json:"annotations,omitempty"`
+	Finalizers  json.RawMessage            `json:"finalizers,omitempty"`
+	Owners      []metav1.OwnerReference    `json:"ownerReferences"`
+}
+
+// pod makes a replica's pod: the template with our labels over its own, and the environment behind its own.
+// A name or namespace in the template means nothing. Row is how many pods of the replica failed in a row before it.
+func (w *builder) pod(r *replica, row int64) schema.Object {
+	m := w.mould(r.replicaType)
+	meta := w.metadata(r, w.podLabels(r, m))
+	meta.Annotations, meta.Finalizers = m.annotations, m.finalizers
+	if row > 0 {
+		annotations := object(m.annotations)
+		annotations[training.AnnotationRestartCount] = quote(strconv.FormatInt(row, 10))
+		meta.Annotations = schema.JSON(annotations)
+	}
+
+	var body bytes.Buffer
+	body.WriteString(`{"apiVersion":"v1","kind":"Pod","metadata":`)
+	body.Write(schema.JSON(meta))
+	w.finish(&body, r, m)
+	return schema.Object{Resource: schema.Pods(), Namespace: meta.Namespace, Name: meta.Name, Body: body.Bytes()}
+}
+
+// template is the pod template of a replica that a batch/v1 Job makes.
+func (w *builder) template(r *replica) []byte {
+	m := w.mould(r.replicaType)
+	var body bytes.Buffer
+	body.WriteString(`{"metadata":`)
+	body.Write(schema.JSON(struct {
+		Labels      map[string]json.RawMessage `json:"labels"`
+		Annotations json.RawMessage            `json:"annotations,omitempty"`
+		Finalizers  json.RawMessage            `json:"finalizers,omitempty"`
+	}{w.podLabels(r, m), m.annotations, m.finalizers}))
+	w.finish(&body, r, m)
+	return body.Bytes()
+}
+
+// finish writes the spec of a pod behind its metadata.
+func (w *builder) finish(body *bytes.Buffer, r *replica, m *podTemplate) {
+	if w.environment == nil {
+		w.environment = func(*training.ReplicaType, int) []training.EnvVar { return nil }
+		if w.job.Kind.Environment != nil {
+			w.environment = w.job.Kind.Environment(w.job)
+		}
+	}
+	body.WriteString(`,"spec":`)
+	m.pour(body, r.name, w.environment(r.replicaType, r.index), &w.quoter)
+	body.WriteString(`}`)
+}
+
+func (w *builder) mould(role *training.ReplicaType) *podTemplate {
+	kind := w.job.Kind
+	if m := w.moulds[role.Name]; m != nil {
+		return m
+	}
+	with := additions{container: kind.Container, first: kind.FirstContainer, everywhere: kind.EnvEverywhere}
+	if kind.Init != nil {
+		with.init = kind.Init(w.job, role)
+	}
+	if kind.Pod != nil {
+		with.PodAdditions = kind.Pod(w.job, role)
+	}
+	m := newPodTemplate(ganged(w.job, role, w.native), with)
+	w.moulds[role.Name] = m
+	return m
+}
+
+// podLabels are ours over those of the author.
+func (w *builder) podLabels(r *replica, m *podTemplate) map[string]json.RawMessage {
+	labels := maps.Clone(m.labels)
+	if w.job.Kind.Labels != nil {
+		maps.Copy(labels, raw(w.job.Kind.Labels(w.job, r.replicaType, r.index)))
+		return labels
+	}
+	maps.Copy(labels, raw(w.labels(r)))
+	if lead := w.job.Success; lead.ReplicaType == r.replicaType.Name && (lead.Whole || r.index == 0 && !w.job.Kind.MastersOnly) {
+		labels[training.LabelJobRole] = quote(training.JobRoleMaster)
+	}
+	return labels
+}
+
+type servicePort struct {
+	Name string `json:"name,omitempty"`
+	Port int32  `json:"port"`
+}
+
+// service makes a replica's service. It is headless: it only gives the pod a name. The target port is left
+// out, which means the port.
+func (w *builder) service(r *replica) schema.Object {
+	labels := w.labels(r)
+	meta := w.metadata(r, raw(labels))
+	body := schema.JSON(struct {
+		APIVersion string   `json:"apiVersion"`
+		Kind       string   `json:"kind"`
+		Metadata   metadata `json:"metadata"`
+		Spec       any      `json:"spec"`
+	}{"v1", "Service", meta, struct {
+		ClusterIP string            `json:"clusterIP"`
+		Selector  map[string]string `json:"selector"`
+		Ports     []servicePort     `json:"ports,omitempty"`
+	}{"None", labels, servicePorts(r.replicaType.Ports, w.job.Kind.Port.Name)}})
+	return schema.Object{Resource: schema.Services(), Namespace: meta.Namespace, Name: meta.Name, Body: body}
+}
+
+// servicePorts: a service takes less than a container does, and one that the server refuses keeps the whole
+// job from running. A number may stand there once (the kind's own port is preferred, then the first), and of
+// several ports each must have a name.
+func servicePorts(ports []training.Port, preferred string) []servicePort {
+	var own int32
+	for _, p := range ports {
+		if p.Name == preferred {
+			own = p.Number
+		}
+	}
+	var out []servicePort
+	for _, p := range ports {
+		if p.Number == own && p.Name != preferred {
+			continue
+		}
+		if p.Name == "" && len(ports) > 1 {
+			p.Name = "port-" + strconv.Itoa(int(p.Number))
+		}
+		if !slices.ContainsFunc(out, func(o servicePort) bool { return o.Port == p.Number || o.Name == p.Name }) {
+			out = append(out, servicePort{p.Name, p.Number})
+		}
+	}
+	return out
+}
+
+// labels say which replica a child is. They are also what the service selects its pod by.
+func (w *builder) labels(r *replica) map[string]string {
+	labels := map[string]string{
+		training.LabelOperator:    w.job.Kind.Controller,
+		training.LabelJob:         w.job.Meta.Name,
+		training.LabelReplicaType: r.replicaType.Label,
+	}
+	if !r.replicaType.Unnumbered {
+		labels[training.LabelReplicaIndex] = strconv.Itoa(r.index)
+	}
+	return labels
+}
+
+func (w *builder) metadata(r *replica, labels map[string]json.RawMessage) metadata {
+	return owned(w.job, r.name, labels)
+}
+
+// owned is the metadata of an object that the job controls, and whose end its own waits for.
+func owned(job *training.Job, name string, labels map[string]json.RawMessage) metadata {
+	yes := true
+	return metadata{
+		Name: name, Namespace: job.Meta.Namespace, Labels: labels,
+		Owners: []metav1.OwnerReference{{
+			APIVersion: job.Kind.APIVersion(), Kind: job.Kind.Name, Name: job.Meta.Name, UID: job.Meta.UID,
+			Controller: &yes, BlockOwnerDeletion: &yes,
+		}},
+	}
+}
+
+func raw(labels map[string]string) map[string]json.RawMessage {
+	out := make(map[string]json.RawMessage, len(labels))
+	for k, v := range labels {
+		out[k] = quote(v)
+	}
+	return out
+}
+
+// quote writes a string as JSON. Names and labels are plain, which is written without asking the library.
+func quote(s string) json.RawMessage {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' || s[i] == '"' || s[i] == '\\' {
+			return schema.JSON(s)
+		}
+	}
+	text := make([]byte, 0, len(s)+2)
+	return append(append(append(text, '"'), s...), '"')
+}

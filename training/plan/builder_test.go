@@ -1,0 +1,109 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"stoic/schema"
+	"stoic/training"
+)
+
+// TestEnvironmentOnce: what all replicas share is built once, and only if a pod is made.
+func TestEnvironmentOnce(t *testing.T) {
+	w := newWorld()
+	kind := *w.kind
+	built, asked := 0, 0
+	kind.Environment = func(job *training.Job) func(*training.ReplicaType, int) []training.EnvVar {
+		built++
+		return func(*training.ReplicaType, int) []training.EnvVar {
+			asked++
+			return []training.EnvVar{{Name: "DOMAIN", Value: job.Kind.Cluster.Domain}}
+		}
+	}
+	kind.EnvEverywhere = true
+	w.kind = &kind
+	three := 3
+	w.Roles = map[string]roleKnobs{"Worker": {Replicas: &three, Template: `{"spec":{"containers":[{"name":"a"},{"name":"tensorflow"}]}}`}}
+	o := w.observe()
+	kind.Cluster.Domain = "cluster.local"
+	p := Make(o)
+	if built != 1 || asked != 3 || strings.Count(string(p.Create[1].Body), `"value":"cluster.local"`) != 2 {
+		t.Errorf("built %d times, asked %d times: %s", built, asked, p.Create[1].Body)
+	}
+	if err := w.apply(p); err != nil {
+		t.Fatal(err)
+	}
+	delete(w.services, "j-worker-1")
+	if p = Make(w.observe()); len(p.Create) != 1 || built != 1 {
+		t.Errorf("built %d times for %v", built, p.Create)
+	}
+	kind.Environment = nil
+	delete(w.pods, "j-worker-1")
+	if p = Make(w.observe()); len(p.Create) != 2 || strings.Contains(string(p.Create[1].Body), "env") {
+		t.Errorf("without an environment: %v", p.Create)
+	}
+}
+
+func TestJobRole(t *testing.T) {
+	const label = `"training.kubeflow.org/job-role":"master"`
+	two := 2
+	for name, test := range map[string]struct {
+		roles map[string]roleKnobs
+		want  string
+	}{
+		"chief, all of them": {map[string]roleKnobs{"Chief": {Replicas: &two}, "Worker": {Replicas: &two}}, "j-chief-0 j-chief-1"},
+		"worker 0":           {map[string]roleKnobs{"PS": {}, "Worker": {Replicas: &two}}, "j-worker-0"},
+		"nobody":             {map[string]roleKnobs{"PS": {}}, ""},
+	} {
+		w := newWorld()
+		w.Roles = test.roles
+		var got []string
+		for _, o := range Make(w.observe()).Create {
+			if strings.Contains(string(o.Body), label) {
+				got = append(got, o.Name)
+				if o.Resource != schema.Pods() {
+					t.Errorf("%s: on a %s", name, o.Resource.Kind)
+				}
+			}
+		}
+		if strings.Join(got, " ") != test.want {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}
+
+func TestServicePorts(t *testing.T) {
+	for name, test := range map[string]struct {
+		ports []training.Port
+		want  []servicePort
+	}{
+		"none":                               {nil, nil},
+		"one":                                {[]training.Port{{Name: "tfjob-port", Number: 2222}}, []servicePort{{"tfjob-port", 2222}}},
+		"one without a name":                 {[]training.Port{{Number: 80}}, []servicePort{{"", 80}}},
+		"in the author's order":              {[]training.Port{{Name: "z", Number: 1}, {Name: "tfjob-port", Number: 2222}}, []servicePort{{"z", 1}, {"tfjob-port", 2222}}},
+		"a number once, the kind's own name": {[]training.Port{{Name: "mine", Number: 2222}, {Name: "tfjob-port", Number: 2222}}, []servicePort{{"tfjob-port", 2222}}},
+		"a number once, else the first":      {[]training.Port{{Name: "a", Number: 1}, {Name: "b", Number: 1}, {Name: "tfjob-port", Number: 2}}, []servicePort{{"a", 1}, {"tfjob-port", 2}}},
+		"a name for each of several":         {[]training.Port{{Number: 80}, {Name: "tfjob-port", Number: 2222}}, []servicePort{{"port-80", 80}, {"tfjob-port", 2222}}},
+		"unless it is taken":                 {[]training.Port{{Name: "port-80", Number: 81}, {Number: 80}, {Name: "tfjob-port", Number: 2222}}, []servicePort{{"port-80", 81}, {"tfjob-port", 2222}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := gocmp.Diff(test.want, servicePorts(test.ports, "tfjob-port")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A successor says how many failed before it; what else its author annotated stays as it is.
+func TestRow(t *testing.T) {
+	w := newWorld()
+	w.Roles = map[string]roleKnobs{"Worker": {Template: `{"metadata":{"annotations":{"a":"b"}},"spec":{"containers":[{"name":"tensorflow"}]}}`}}
+	for row, want := range map[int64]string{0: `"annotations":{"a":"b"}`, 2: `"annotations":{"a":"b","training.kubeflow.org/restart-count":"2"}`} {
+		w.ledger.Failed = map[string]training.Failure{"worker-0": {Pod: "gone", ConsecutiveFailures: row}}
+		if body := string(Make(w.observe()).Create[1].Body); !strings.Contains(body, want) {
+			t.Errorf("after %d: %s has not %s", row, body, want)
+		}
+	}
+}

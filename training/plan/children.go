@@ -1,0 +1,129 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/training"
+)
+
+// continuing: there is no terminal condition. Failed pods are replaced, orphans deleted, dependent objects brought up to date, and what is
+// missing is created.
+func continuing(d *draft) bool {
+	d.runs = true
+	d.tally()
+	if !d.restart() && d.active() {
+		d.drop(training.Restarting)
+		d.set(training.Running, metav1.ConditionTrue, d.Head.Kind.Reason(training.ReasonRunning), d.Job.Sentences().Running)
+	}
+	d.deleteOrphans()
+	extras := d.dependents()
+	d.keep(extras)
+	if d.open(extras) {
+		d.createMissing()
+		d.runBatch()
+		d.createUnwatched(extras)
+	}
+	if deadline := d.Job.Policy.Deadline; deadline.Set {
+		d.requeue(d.until(*d.status.StartTime, deadline))
+	}
+	return true
+}
+
+// orphan is a child whose name has the form of a replica's, but not that of one the job asks for.
+type orphan struct {
+	name    string
+	index   int
+	pod     *training.Pod
+	service *training.Service
+}
+
+// deleteOrphans deletes what scaling in has left, highest index first. A child of ours with another kind of
+// name is somebody's work by hand and is left alone.
+func (d *draft) deleteOrphans() {
+	var strays []orphan
+	for i := range d.Pods {
+		if index, is := d.orphanIndex(d.Pods[i].Name); is {
+			strays = append(strays, orphan{name: d.Pods[i].Name, index: index, pod: &d.Pods[i]})
+		}
+	}
+	for i := range d.Services {
+		if index, is := d.orphanIndex(d.Services[i].Name); is {
+			strays = append(strays, orphan{name: d.Services[i].Name, index: index, service: &d.Services[i]})
+		}
+	}
+	slices.SortStableFunc(strays, func(a, b orphan) int {
+		return cmp.Or(cmp.Compare(b.index, a.index), cmp.Compare(a.name, b.name))
+	})
+	for _, s := range strays {
+		if s.pod != nil {
+			d.deletePod(s.pod)
+		} else {
+			d.deleteService(s.service)
+		}
+	}
+}
+
+// replicaOf reads the name of a child of this job: J-<label of the replica type>-<index>, the index as we write it.
+func (d *draft) replicaOf(name string) (label string, index int, is bool) {
+	rest, ok := strings.CutPrefix(name, d.Head.Meta.Name+"-")
+	if !ok {
+		return "", 0, false
+	}
+	if is := func(t training.KnownReplicaType) bool { return t.Unnumbered && t.Label == rest }; slices.ContainsFunc(d.Head.Kind.ReplicaTypes, is) {
+		return rest, 0, true
+	}
+	cut := strings.LastIndexByte(rest, '-')
+	if cut < 0 {
+		return "", 0, false
+	}
+	label, digits := rest[:cut], rest[cut+1:]
+	index, err := strconv.Atoi(digits)
+	return label, index, err == nil && index >= 0 && strconv.Itoa(index) == digits
+}
+
+// orphanIndex is the index in the name of a child that has the form of a replica's and is not that of one.
+func (d *draft) orphanIndex(name string) (index int, is bool) {
+	label, index, is := d.replicaOf(name)
+	if !is {
+		return 0, false
+	}
+	for _, known := range d.Head.Kind.ReplicaTypes {
+		if known.Label == label && name == known.Child(d.Head.Meta.Name, index) {
+			role := d.Job.ReplicaType(known.Name)
+			return index, role == nil || index >= role.Replicas
+		}
+	}
+	return 0, false
+}
+
+// createMissing creates what is missing, in order of replica type and index, the service of a replica before its pod,
+// so that the pod's name resolves when it starts. A child that is being deleted is not missing: its name is
+// taken. A pod that is done stays; a replica that is on record as succeeded gets no other. One that waits for another
+// replica type is missing, too, but not created yet.
+func (d *draft) createMissing() {
+	shop := newBuilder(d.Job)
+	shop.native = d.nativeOfNewPods()
+	bytes := 0
+	for i := range d.replicas {
+		r := &d.replicas[i]
+		if r.service == nil && !r.replicaType.NoService {
+			if d.full(len(d.plan.Create), bytes) {
+				return
+			}
+			d.plan.Create = append(d.plan.Create, shop.service(r))
+		}
+		if r.pod == nil && !r.recorded && d.mayStart(r.replicaType) {
+			if d.full(len(d.plan.Create), bytes) {
+				return
+			}
+			pod := shop.pod(r, d.ledger.Failed[r.inLedger()].ConsecutiveFailures)
+			bytes += len(pod.Body)
+			d.plan.Create = append(d.plan.Create, pod)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package plan
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/training"
+)
+
+func TestOnlyMore(t *testing.T) {
+	type counts = map[string]training.ReplicaStatus
+	for name, c := range map[string]struct {
+		old, found counts
+		want       bool
+	}{
+		"nothing":               {counts{"Worker": {}}, counts{"Worker": {}}, true},
+		"more run":              {counts{"Worker": {Active: 1}}, counts{"Worker": {Active: 7}}, true},
+		"one is done":           {counts{"Worker": {Active: 2}}, counts{"Worker": {Active: 1, Succeeded: 1}}, true},
+		"one is gone":           {counts{"Worker": {Active: 2}}, counts{"Worker": {Active: 1}}, false},
+		"one failed":            {counts{"Worker": {Active: 2}}, counts{"Worker": {Active: 1, Failed: 1}}, false},
+		"one failed, one runs":  {counts{"Worker": {Active: 2}}, counts{"Worker": {Active: 2, Failed: 1}}, false},
+		"a failure is mended":   {counts{"Worker": {Failed: 1}}, counts{"Worker": {Active: 1}}, false},
+		"one is done no more":   {counts{"Worker": {Succeeded: 1}}, counts{"Worker": {Active: 1}}, false},
+		"counts near their end": {counts{"Worker": {Active: 1<<31 - 1, Succeeded: 1<<31 - 1}}, counts{"Worker": {Active: 1, Succeeded: 1<<31 - 1}}, false},
+	} {
+		if got := onlyMore(c.old, c.found); got != c.want {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}
+
+func TestSameRoles(t *testing.T) {
+	type counts = map[string]training.ReplicaStatus
+	for name, c := range map[string]struct {
+		old, found counts
+		want       bool
+	}{
+		"numbers":       {counts{"Worker": {Active: 1}}, counts{"Worker": {Failed: 7}}, true},
+		"a role is new": {counts{}, counts{"Worker": {}}, false},
+		"another role":  {counts{"PS": {}}, counts{"Worker": {}}, false},
+		"a selector":    {counts{"Worker": {}}, counts{"Worker": {Selector: "a=b"}}, false},
+	} {
+		if got := sameRoles(c.old, c.found); got != c.want {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}
+
+// TestCalm: more replicas that run wait for the last status to be old enough; whatever else is new does not.
+func TestCalm(t *testing.T) {
+	w := newWorld()
+	three := 3
+	w.Roles = map[string]roleKnobs{"Worker": {Replicas: &three}}
+	start := func(name string) {
+		p := w.pods[name]
+		p.Phase = "Running"
+		w.pods[name] = p
+	}
+	for _, name := range []string{"", "j-worker-0"} {
+		if name != "" {
+			start(name)
+		}
+		if err := w.apply(Make(w.observe())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	recorded := w.now
+	start("j-worker-1")
+	at := func(after, pending time.Duration) Plan {
+		o := w.observe()
+		o.WrittenAt, o.Now = recorded, recorded.Add(after)
+		if pending >= 0 {
+			o.PendingSince = o.Now.Add(-pending)
+		}
+		return Make(o)
+	}
+	const unknown = time.Duration(-1)
+	waits := func(when string, p Plan, want time.Duration) {
+		t.Helper()
+		if p.Status != nil || !p.Pending || p.Requeue != want {
+			t.Errorf("%s: status %v, pending %v, recheck in %s, want none, true, %s", when, p.Status, p.Pending, p.Requeue, want)
+		}
+	}
+	waits("after half a second", at(500*time.Millisecond, unknown), calmFor-500*time.Millisecond)
+	waits("just before it is calm", at(calmFor-time.Millisecond, unknown), settleFor)
+	waits("after an hour, as news", at(time.Hour, unknown), settleFor)
+	waits("after an hour, half settled", at(time.Hour, settleFor/2), settleFor/2)
+	waits("settled, but not calm", at(calmFor/2, settleFor), calmFor/2)
+	if p := at(calmFor, settleFor); p.Status == nil || p.Pending || p.Status.ReplicaStatuses["Worker"].Active != 2 {
+		t.Errorf("when it is calm: status %+v, pending %v", p.Status, p.Pending)
+	}
+	if p := at(-time.Second, unknown); p.Status == nil {
+		t.Error("a clock that went back keeps the status from being written")
+	}
+	pod := w.pods["j-worker-0"]
+	pod.Phase = "Failed"
+	w.pods["j-worker-0"] = pod
+	if p := at(0, unknown); p.Status == nil {
+		t.Error("a failure that changes a condition waits")
+	}
+	delete(w.pods, "j-worker-0")
+	delete(w.pods, "j-worker-1")
+	waits("a death, just after a write", at(0, unknown), mournFor)
+	if p := at(mournFor, unknown); p.Status == nil || p.Status.ReplicaStatuses["Worker"].Active != 0 {
+		t.Errorf("a death: status %+v", p.Status)
+	}
+}
+
+// TestCalmAfter: where the first replica was slow to run, news of the others waits for as long, but not for ever.
+func TestCalmAfter(t *testing.T) {
+	start := metav1.NewTime(time.Unix(1790000000, 0))
+	ran := func(after time.Duration, more ...training.ConditionType) *training.Status {
+		s := &training.Status{StartTime: &start, Conditions: []training.Condition{{Type: training.Running, Status: "True", LastTransitionTime: metav1.NewTime(start.Add(after))}}}
+		for _, m := range more {
+			s.Conditions = append(s.Conditions, training.Condition{Type: m, Status: "False"})
+		}
+		return s
+	}
+	unstarted := ran(time.Minute)
+	unstarted.StartTime = nil
+	for name, c := range map[string]struct {
+		status *training.Status
+		want   time.Duration
+	}{
+		"nothing known":              {&training.Status{}, calmFor},
+		"no start":                   {unstarted, calmFor},
+		"at once":                    {ran(0), calmFor},
+		"soon":                       {ran(time.Second), calmFor},
+		"slowly":                     {ran(9 * time.Second), 9 * time.Second},
+		"after an hour in a queue":   {ran(time.Hour), calmest},
+		"before it started":          {ran(-time.Hour), calmFor},
+		"later, as it was restarted": {ran(time.Hour, training.Restarting), calmFor},
+		"in another age":             {ran(math.MaxInt64), calmest},
+	} {
+		if got := debounceAfter(c.status); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}

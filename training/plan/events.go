@@ -1,0 +1,138 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/schema"
+	"stoic/training"
+)
+
+const (
+	// Events are planned in every reconcile for tellFor after what they tell of, so that none is lost if the process
+	// ends before they are sent, be it behind a long backlog. Whoever sends them tells each occasion once: an
+	// event that is there already is refused as existing. After an hour the API server forgets events, so
+	// tellFor must end well before that: told again later, an event would be a second one.
+	tellFor = 45 * time.Minute
+	// tellAhead is how far the clock that dated a status may be ahead of ours.
+	tellAhead  = 5 * time.Minute
+	maxMessage = 1024 // the API server refuses longer ones
+)
+
+// planEvents plans the events. All but the acceptance of a spec follow from the status as it shall be, not from
+// what happened in this reconcile.
+func (d *draft) planEvents() {
+	if d.Rejection != nil {
+		if c := d.status.Condition(training.Stalled); c != nil && d.recent(c.LastUpdateTime) {
+			d.problemEvents(d.Rejection.Problems, d.Rejection.More, func(schema.Code) string {
+				return d.Head.Kind.Reason(training.ReasonFailedValidation)
+			}, "problem", c.LastUpdateTime)
+		}
+	} else if d.tail != "" {
+		d.event(corev1.EventTypeNormal, d.Head.Kind.Reason(training.ReasonSpecAccepted), "",
+			fmt.Sprintf("spec accepted at generation %d; %s", d.Head.Meta.Generation, d.tail), d.generation(), d.now)
+	}
+	for i := range d.status.Conditions {
+		d.conditionEvent(&d.status.Conditions[i])
+	}
+	if since, ok := d.warn(); ok && d.Rejection == nil {
+		d.problemEvents(d.Head.Warnings, d.Head.MoreWarnings, d.warningReason, "warning", since)
+		d.tellRestartPolicy(since)
+		d.schedulerEvents(since)
+	}
+	d.podProblemEvents()
+}
+
+// conditionEvent tells of a transition:
+//
+//	Succeeded True    Normal    KINDSucceeded
+//	Failed True       Warning   KINDFailed, unless it is a refusal, whose problems are reported one by one
+//	Restarting True   Warning   KINDRestarting
+//	Suspended True    Normal    KINDSuspended
+//	Suspended False   Normal    KINDResumed
+func (d *draft) conditionEvent(c *training.Condition) {
+	if !d.recent(c.LastTransitionTime) {
+		return
+	}
+	kind, reason := corev1.EventTypeNormal, ""
+	yes := c.Status == metav1.ConditionTrue
+	switch {
+	case c.Type == training.Succeeded && yes:
+		reason = training.ReasonSucceeded
+	case c.Type == training.Failed && yes && c.Reason != training.ReasonInvalidSpec:
+		kind, reason = corev1.EventTypeWarning, training.ReasonFailed
+	case c.Type == training.Restarting && yes:
+		kind, reason = corev1.EventTypeWarning, training.ReasonRestarting
+	case c.Type == training.Suspended && yes:
+		reason = training.ReasonSuspended
+	case c.Type == training.Suspended && c.Status == metav1.ConditionFalse:
+		reason = training.ReasonResumed
+	default:
+		return
+	}
+	reason = d.Head.Kind.Reason(reason)
+	d.event(kind, reason, "", cmp.Or(c.Message, reason), c.LastTransitionTime.UTC().Format(time.RFC3339), c.LastTransitionTime)
+}
+
+// problemEvents tells the first few one by one and then how many there are beside them; more are not in the list.
+func (d *draft) problemEvents(problems []schema.Problem, more int, reason func(schema.Code) string, noun string, since metav1.Time) {
+	first := problems[:min(len(problems), schema.MaxTold)]
+	for _, p := range first {
+		d.event(corev1.EventTypeWarning, reason(p.Code), p.Path, p.String(), d.generation(), since)
+	}
+	more += len(problems) - len(first)
+	if more == 0 {
+		return
+	}
+	if more > 1 {
+		noun += "s"
+	}
+	d.event(corev1.EventTypeWarning, reason(""), "",
+		fmt.Sprintf("... and %d more %s; run `stoic validate`", more, noun), d.generation(), since)
+}
+
+// tellRestartPolicy gives the warning of restart policies in pod templates once more, under the reason and in the words
+// by which clients of 1.9 know it.
+func (d *draft) tellRestartPolicy(since metav1.Time) {
+	if at := d.Head.PodRestartPolicy; at != "" {
+		d.event(corev1.EventTypeWarning, training.ReasonPodRestartPolicy, at,
+			"Restart policy in pod template will be overwritten by restart policy in replica spec", d.generation(), since)
+	}
+}
+
+// warn: warnings are reported when the job is new and when its spec has changed.
+func (d *draft) warn() (since metav1.Time, ok bool) {
+	if d.KeepsGeneration && d.Head.Status.ObservedGeneration != d.Head.Meta.Generation {
+		return d.now, true
+	}
+	c := d.status.Condition(training.Created)
+	if c == nil {
+		return d.now, false
+	}
+	return c.LastTransitionTime, d.recent(c.LastTransitionTime)
+}
+
+func (d *draft) warningReason(code schema.Code) string {
+	switch code {
+	case schema.UnknownField, schema.MisplacedField:
+		return training.ReasonUnknownField
+	}
+	return d.Head.Kind.Reason(training.ReasonSpecWarning)
+}
+
+// recent: not long ago, nor far in the future, which only an edited status says.
+func (d *draft) recent(t metav1.Time) bool {
+	age := d.Now.Sub(t.Time)
+	return -tellAhead < age && age < tellFor
+}
+
+func (d *draft) generation() string { return fmt.Sprintf("generation %d", d.Head.Meta.Generation) }
+
+func (d *draft) event(kind, reason, path, message, occasion string, since metav1.Time) {
+	d.plan.Events = append(d.plan.Events, Event{Type: kind, Reason: reason, FieldPath: path,
+		Message: schema.Clean(message, maxMessage), Occasion: occasion, Since: since.Time})
+}

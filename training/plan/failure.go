@@ -1,0 +1,123 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/training"
+)
+
+// failureAction is what becomes of a replica whose pod has failed.
+type failureAction int
+
+const (
+	stays    failureAction = iota // nothing is to be done
+	replaced                      // the pod is deleted and, when its name is free, created again
+	fatal                         // the job fails
+)
+
+// failureActionOf a pod, see also training.RestartPolicy. A pod that is being deleted has no failure action: it is waited for. A
+// pod that ran when it was deleted, or vanished, has not failed; it is merely missing.
+//
+//	replica type's policy      exit code            failure action       of an expendable replica type
+//	Always, OnFailure  any                  replaced   replaced
+//	Never              any                  fatal      stays
+//	ExitCode           up to 127            fatal      stays
+//	ExitCode           from 128 or unknown  replaced   replaced
+func failureActionOf(r *replica) failureAction {
+	if r.pod == nil || r.pod.Deleting || r.pod.Phase != corev1.PodFailed {
+		return stays
+	}
+	switch r.replicaType.Restart {
+	case training.RestartAlways, training.RestartOnFailure:
+		return replaced
+	case training.RestartExitCode:
+		if code, known := r.pod.ExitCode(r.replicaType.Container); !known || code >= 128 {
+			return replaced
+		}
+	}
+	if r.replicaType.Expendable {
+		return stays
+	}
+	return fatal
+}
+
+// failed: some replica failed for good. The first replica type in the kind's order is named.
+func failed(d *draft) bool {
+	if d.batchFailed() {
+		return true
+	}
+	var role *training.ReplicaType
+	count := 0
+	for i := range d.replicas {
+		r := &d.replicas[i]
+		if (role == nil || role == r.replicaType) && failureActionOf(r) == fatal {
+			role = r.replicaType
+			count++
+		}
+	}
+	if role == nil {
+		return false
+	}
+	message := fmt.Sprintf("%s %d %s replica(s) failed.", d.Job.Sentences().Failed, count, role.Name)
+	if role.Restart == training.RestartExitCode {
+		message = fmt.Sprintf("job %q is failing because %q replica(s) failed.", d.Head.Meta.Name, role.Name)
+	}
+	d.fail(message)
+	return true
+}
+
+const (
+	// A replica's pod stands at least for firstPause before it is replaced, and for twice as long with each one that
+	// failed before it, up to lastPause: a replica that always fails at once asks for a pod twelve times an hour and
+	// not as fast as the cluster can. It needs no memory: the pod knows how old it is and how many were before it.
+	firstPause, lastPause = 10 * time.Second, 5 * time.Minute
+	// rowEnds: a pod that failed after such a time is the first of a new row, as it is for kubelets.
+	rowEnds = 2 * lastPause
+)
+
+// pauseOf is how long a failed pod is still left to stand. One from the future, by the clock that made it, is not
+// waited for.
+func (d *draft) pauseOf(pod *training.Pod) time.Duration {
+	pause := firstPause
+	for before := pod.ConsecutiveFailures; before > 0 && pause < lastPause; before-- {
+		pause *= 2
+	}
+	pause = min(pause, lastPause)
+	age := d.Now.Sub(pod.Created)
+	if age < 0 || age >= pause {
+		return 0
+	}
+	return pause - age
+}
+
+// restart deletes the failed pods that are to be replaced, when they are on record and old enough, and returns whether
+// the job is restarting: while a failed pod is there, terminating or not, Running and Restarting do not take turns.
+func (d *draft) restart() bool {
+	d.note()
+	terminating := false
+	var role *training.ReplicaType
+	for i := range d.replicas {
+		r := &d.replicas[i]
+		if failureActionOf(r) == replaced {
+			if pause := d.pauseOf(r.pod); pause > 0 {
+				d.requeue(pause)
+			} else if d.onRecord(r) {
+				d.deletePod(r.pod)
+			}
+			if role == nil {
+				role = r.replicaType
+			}
+		}
+		terminating = terminating || r.pod != nil && r.pod.Deleting && r.pod.Phase == corev1.PodFailed
+	}
+	if role != nil {
+		d.drop(training.Running)
+		d.set(training.Restarting, metav1.ConditionTrue, d.Head.Kind.Reason(training.ReasonRestarting),
+			fmt.Sprintf("job %s is restarting because %s replica(s) failed.", d.Head.Meta.Name, role.Name))
+	}
+	return role != nil || terminating && d.status.Is(training.Restarting)
+}

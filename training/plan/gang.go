@@ -1,0 +1,79 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/schema"
+	"stoic/training"
+)
+
+// ganged is a replica type's template with what tells the gang scheduler to which group its pods belong. A scheduler that the
+// author has named is not replaced.
+func ganged(job *training.Job, role *training.ReplicaType, native *training.NativeVersion) []byte {
+	gang := job.Kind.Cluster.Gang
+	if native != nil {
+		top := object(role.Template)
+		spec := object(top["spec"])
+		maps.Copy(spec, native.Member(job.Meta.Name))
+		top["spec"] = schema.JSON(spec)
+		return schema.JSON(top)
+	}
+	if !gang.On() {
+		return role.Template
+	}
+	top := object(role.Template)
+	spec, meta := object(top["spec"]), object(top["metadata"])
+	if schedulerOf(spec) == "" || job.Kind.GangOverrides {
+		spec["schedulerName"] = quote(gang.Name())
+	}
+	labels, annotations := gang.Marks(job.Meta.Name, role)
+	if job.Kind.GangOverrides {
+		delete(annotations, training.AnnotationTask)
+	}
+	mark(meta, "labels", labels)
+	mark(meta, "annotations", annotations)
+	top["spec"], top["metadata"] = schema.JSON(spec), schema.JSON(meta)
+	return schema.JSON(top)
+}
+
+// mark puts marks over those of the author.
+func mark(meta map[string]json.RawMessage, field string, marks map[string]string) {
+	if len(marks) > 0 {
+		all := object(meta[field])
+		maps.Copy(all, raw(marks))
+		meta[field] = schema.JSON(all)
+	}
+}
+
+// schedulerOf a pod's spec; what is no string is none.
+func schedulerOf(spec map[string]json.RawMessage) string {
+	var name string
+	_ = json.Unmarshal(spec["schedulerName"], &name)
+	return name
+}
+
+// schedulerEvents warns, for each replica type, of pods that belong to a group of which their scheduler knows nothing.
+func (d *draft) schedulerEvents(since metav1.Time) {
+	gang := d.Head.Kind.Cluster.Gang
+	if !gang.On() {
+		return
+	}
+	for i := range d.Job.ReplicaTypes {
+		role := &d.Job.ReplicaTypes[i]
+		name := schedulerOf(object(object(role.Template)["spec"]))
+		if name == "" || name == gang.Name() {
+			continue
+		}
+		if d.Head.Kind.GangOverrides {
+			continue // it has its group: see ganged
+		}
+		path := "spec." + d.Head.Kind.ReplicaSpecsField + "." + role.Name + ".template.spec.schedulerName"
+		d.event(corev1.EventTypeWarning, training.ReasonOtherScheduler, path, path+": found "+schema.Quote(name)+
+			fmt.Sprintf(", which does not know the %s of the job; leave it out for %s", gang.Resource().Kind, schema.Quote(gang.Name())), d.generation(), since)
+	}
+}

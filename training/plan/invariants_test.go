@@ -1,0 +1,341 @@
+package plan
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/schema"
+	"stoic/training"
+)
+
+// checkPlan holds for every plan there is.
+func checkPlan(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, o Observed, p Plan) {
+	t.Helper()
+	for _, broken := range brokenRules(o, p) {
+		t.Fatalf("%s\nplan: %+v\nobserved: %+v", broken, p, o)
+	}
+}
+
+func brokenRules(o Observed, p Plan) (broken []string) {
+	say := func(f string, a ...any) { broken = append(broken, fmt.Sprintf(f, a...)) }
+	pods, services := map[string]training.Pod{}, map[string]training.Service{}
+	for _, x := range o.Pods {
+		pods[x.Name] = x
+	}
+	for _, x := range o.Services {
+		services[x.Name] = x
+	}
+	if terminal(&o.Head.Status) != "" && o.Rejection == nil && len(p.Create) > 0 {
+		say("a finished job creates")
+	}
+	if (o.Rejection != nil || o.Head.Meta.DeletionTimestamp != nil) && len(p.Create)+len(p.Delete)+len(p.Patch) > 0 {
+		say("a rejected or deleted job touches its children")
+	}
+	if len(p.Create) > maxSteps || len(p.Delete) > maxSteps {
+		say("%d creations, %d deletions", len(p.Create), len(p.Delete))
+	}
+	if p.Requeue < 0 {
+		say("recheck %s", p.Requeue)
+	}
+	if had := training.Count(o.Head.Ledger.Restarts); p.Ledger != nil && p.Ledger.Terminal == "" &&
+		(p.Ledger.Restarts < had || p.Ledger.Restarts == had && had != training.MaxCount && reflect.DeepEqual(p.Ledger.Succeeded, o.Head.Ledger.Succeeded)) {
+		say("the total went from %d to %d", had, p.Ledger.Restarts)
+	}
+	if had := o.Head.Ledger.Terminal; had != "" && o.Rejection == nil && len(p.Create) > 0 || had != "" && p.Ledger != nil {
+		say("%s is on record, and the job goes on", had)
+	}
+	touched := map[string]bool{}
+	for _, d := range p.Delete {
+		key := d.Resource.Plural + "/" + d.Name
+		if touched[key] {
+			say("%s is deleted twice", key)
+		}
+		touched[key] = true
+		switch d.Resource {
+		case o.Head.Kind.Resource():
+			if d.UID != o.Head.Meta.UID || d.ResourceVersion != o.Head.Meta.ResourceVersion {
+				say("deletes the job at version %q, seen at %q", d.ResourceVersion, o.Head.Meta.ResourceVersion)
+			}
+		case schema.Pods():
+			x, ok := pods[d.Name]
+			if !ok || x.UID != d.UID || x.Deleting {
+				say("deletes pod %s, which is not there or on its way", d.Name)
+			}
+			if !recorded(o, p, &x) {
+				say("replaces pod %s, which is not on record", d.Name)
+			}
+		case schema.Services():
+			if x, ok := services[d.Name]; !ok || x.UID != d.UID || x.Deleting {
+				say("deletes service %s, which is not there or on its way", d.Name)
+			}
+		}
+	}
+	wanted := map[string]bool{}
+	if o.Job != nil {
+		for _, r := range o.Job.ReplicaTypes {
+			for i := range r.Replicas {
+				wanted[r.Child(o.Head.Meta.Name, i)] = true
+			}
+		}
+	}
+	if o.Job != nil {
+		if o.Head.Kind.Cluster.Gang.Native {
+			wanted[o.Head.Meta.Name] = true
+		}
+		for _, e := range o.Job.DependentObjects(o.Priorities, nil) {
+			wanted[cmp.Or(e.Name, o.Head.Meta.Name)] = true
+		}
+	}
+	for _, c := range p.Create {
+		if !wanted[c.Name] {
+			say("creates %s, which nobody asks for", c.Name)
+		}
+		key := c.Resource.Plural + "/" + c.Name
+		if touched[key] {
+			say("%s is deleted and created, or created twice", key)
+		}
+		touched[key] = true
+		_, isPod := pods[c.Name]
+		_, isService := services[c.Name]
+		if c.Resource == schema.Pods() && isPod || c.Resource == schema.Services() && isService {
+			say("creates %s, which is there", key)
+		}
+		if !json.Valid(c.Body) {
+			say("%s: no JSON: %s", key, c.Body)
+		}
+	}
+	broken = append(broken, brokenSuccesses(o, p)...)
+	broken = append(broken, brokenExtras(o, p)...)
+	broken = append(broken, brokenStatus(o, p)...)
+	problems := map[string]bool{}
+	for _, e := range p.Events {
+		if e.Key != "" && (problems[e.Reason] || e.Count == nil || e.Count.Reason != e.Reason || e.Settle >= time.Second || training.PodProblemLabel(e.Reason) == "") {
+			say("event of a key %+v", e)
+		}
+		if problems[e.Reason] = problems[e.Reason] || e.Key != ""; e.Key != "" && o.Job != nil && o.Job.Policy.Suspend {
+			say("a suspended job reports its pods: %+v", e)
+		}
+		if e.Message == "" || len(e.Message) > maxMessage || strings.ContainsAny(e.Message, "\n\r") || e.Occasion == "" || e.Reason == "" ||
+			e.Type != corev1.EventTypeNormal && e.Type != corev1.EventTypeWarning {
+			say("event %+v", e)
+		}
+		if age := o.Now.Sub(e.Since); age >= tellFor || age <= -tellAhead {
+			say("event of %s ago: %+v", age, e)
+		}
+	}
+	return broken
+}
+
+// recorded: a failed pod of a job that goes on is on record, unless the job has no place for it.
+func recorded(o Observed, p Plan, x *training.Pod) bool {
+	after := o.Head.Status
+	if p.Status != nil {
+		after = *p.Status
+	}
+	if x.Phase != corev1.PodFailed || o.Job == nil || o.Job.Policy.Suspend || terminal(&after) != "" {
+		return true
+	}
+	ledger := o.Head.Ledger
+	if p.Ledger != nil {
+		ledger = *p.Ledger
+	}
+	for _, role := range o.Job.ReplicaTypes {
+		for i := range role.Replicas {
+			if x.Name == role.Child(o.Head.Meta.Name, i) {
+				return ledger.Failed[role.Replica(i)].Pod == x.UID
+			}
+		}
+	}
+	return true
+}
+
+// brokenSuccesses: what is put on record has been seen, and what is on record is not made again.
+func brokenSuccesses(o Observed, p Plan) (broken []string) {
+	seen := map[string]bool{}
+	for _, x := range o.Pods {
+		seen[x.Name] = x.Phase == corev1.PodSucceeded && !x.Deleting
+	}
+	forgotten := o.Job != nil && o.Job.Policy.Suspend
+	for _, role := range o.Head.Kind.ReplicaTypes {
+		had := o.Head.Ledger.Succeeded[role.Label]
+		for i := range 12 {
+			name := role.Child(o.Head.Meta.Name, i)
+			made := slices.ContainsFunc(p.Create, func(c schema.Object) bool { return c.Resource == schema.Pods() && c.Name == name })
+			if had.Has(i) && made {
+				broken = append(broken, "makes "+name+" again, which has succeeded")
+			}
+			if p.Ledger == nil || p.Ledger.Terminal != "" {
+				continue
+			}
+			wanted := o.Job != nil && o.Job.ReplicaType(role.Name) != nil && i < o.Job.ReplicaType(role.Name).Replicas && !forgotten
+			switch has := p.Ledger.Succeeded[role.Label].Has(i); {
+			case has && (!wanted || !had.Has(i) && !seen[name]):
+				broken = append(broken, name+" is put on record as succeeded, and was not seen to be, or is not asked for")
+			case !has && wanted && (had.Has(i) || seen[name]):
+				broken = append(broken, name+" has succeeded and is left out of the record")
+			}
+		}
+	}
+	return broken
+}
+
+// brokenExtras: extra objects are made before pods, which do not come before what they wait for.
+func brokenExtras(o Observed, p Plan) (broken []string) {
+	say := func(f string, a ...any) { broken = append(broken, fmt.Sprintf(f, a...)) }
+	type key struct {
+		schema.Resource
+		name string
+	}
+	stored := map[key]training.StoredDependent{}
+	for _, e := range o.Dependents {
+		stored[key{e.Resource, e.Name}] = e
+	}
+	unseen := func(r schema.Resource) bool {
+		return slices.ContainsFunc(o.Unavailable, func(u training.Unavailable) bool { return u.Resource == r })
+	}
+	for _, u := range p.Patch {
+		if e, ok := stored[key{u.Resource, u.Name}]; !ok || e.UID != u.UID || e.Deleting || !json.Valid(u.Body) || unseen(u.Resource) {
+			say("updates %s %s, which is not there or on its way: %s", u.Resource.Kind, u.Name, u.Body)
+		}
+	}
+	pods := 0
+	for _, c := range p.Create {
+		switch _, there := stored[key{c.Resource, c.Name}]; {
+		case c.Resource == schema.Pods(), c.Resource == schema.Services():
+			pods++
+		case pods > 0:
+			say("%s after pods", c.Resource.Kind)
+		case there, unseen(c.Resource):
+			say("creates %s %s, which is there or may be", c.Resource.Kind, c.Name)
+		}
+	}
+	broken = append(broken, brokenNative(o, p, unseen)...)
+	if gang := o.Head.Kind.Cluster.Gang; gang.On() && pods > 0 {
+		group, ok := stored[key{gang.Resource(), o.Head.Meta.Name}]
+		admitted := gang.Name() != "volcano" || group.Phase != "" && group.Phase != "Pending"
+		if !ok || group.Deleting || unseen(gang.Resource()) || !admitted {
+			say("creates pods before their group is there: %+v", group)
+		}
+	}
+	return append(broken, brokenOrder(o, p)...)
+}
+
+// brokenOrder: no pod of a replica type is made before all replicas of the one that it waits for run or are done.
+func brokenOrder(o Observed, p Plan) (broken []string) {
+	if o.Job == nil {
+		return nil
+	}
+	for i := range o.Job.ReplicaTypes {
+		role := &o.Job.ReplicaTypes[i]
+		awaited := o.Job.Awaited(role)
+		if awaited == nil || !slices.ContainsFunc(p.Create, func(c schema.Object) bool {
+			return c.Resource == schema.Pods() && c.Name == role.Child(o.Head.Meta.Name, 0)
+		}) {
+			continue
+		}
+		for n := range awaited.Replicas {
+			name := awaited.Child(o.Head.Meta.Name, n)
+			ready := slices.ContainsFunc(o.Pods, func(x training.Pod) bool {
+				return x.Name == name && !x.Deleting && (x.Phase == corev1.PodRunning || x.Phase == corev1.PodSucceeded)
+			})
+			if !ready && !o.Head.Ledger.Succeeded[awaited.Label].Has(n) {
+				broken = append(broken, role.Name+" is made before "+name+" runs")
+			}
+		}
+	}
+	return broken
+}
+
+// brokenStatus checks the algebra of conditions.
+func brokenStatus(o Observed, p Plan) (broken []string) {
+	say := func(f string, a ...any) { broken = append(broken, fmt.Sprintf(f, a...)) }
+	s := p.Status
+	if s == nil {
+		return nil
+	}
+	var seen []training.ConditionType
+	for _, c := range s.Conditions {
+		if slices.Contains(seen, c.Type) {
+			say("two conditions %s", c.Type)
+		}
+		seen = append(seen, c.Type)
+	}
+	if i := slices.Index(seen, training.Stalled); i > 0 {
+		say("Stalled is not first: %v", seen)
+	}
+	if shown := shownByFlyte(s); shown == training.Stalled {
+		say("a client that takes the newest condition for the state sees Stalled: %+v", s.Conditions)
+	}
+	if s.Is(training.Succeeded) && s.Is(training.Failed) {
+		say("two verdicts")
+	}
+	if o.Rejection == nil {
+		if s.Is(training.Running) && s.Is(training.Restarting) {
+			say("Running and Restarting")
+		}
+		if len(seen) == 0 || !slices.Contains(seen, training.Created) {
+			say("not created: %v", seen)
+		}
+		if s.Terminal() != "" && (s.Is(training.Running) || s.Is(training.Restarting) || s.CompletionTime == nil) {
+			say("a verdict, and still running, restarting or without end")
+		}
+		if s.Terminal() == "" && s.CompletionTime != nil {
+			say("an end and no verdict")
+		}
+		for role, counts := range s.ReplicaStatuses {
+			if counts.Active != 0 && (s.Terminal() != "" || s.Is(training.Suspended)) {
+				say("%s active", role)
+			}
+		}
+	}
+	read := tidy(o.Head.Status, metav1.NewTime(o.Now))
+	if before := terminal(&read); before != "" && s.Terminal() != before {
+		say("the verdict was %s and is %q", before, s.Terminal())
+	}
+	return broken
+}
+
+// shownByFlyte is the state of a job as Flyte's plugin for the Kubeflow kinds finds it: of the conditions, the newest
+// first, the first that is True. A job of which nothing but Stalled is True has no such state.
+func shownByFlyte(s *training.Status) training.ConditionType {
+	newest := slices.Clone(s.Conditions)
+	newest = slices.DeleteFunc(newest, func(c training.Condition) bool { return c.Status != metav1.ConditionTrue })
+	slices.SortStableFunc(newest, func(a, b training.Condition) int {
+		return cmp.Compare(b.LastTransitionTime.Unix(), a.LastTransitionTime.Unix())
+	})
+	if len(newest) < 2 {
+		return ""
+	}
+	return newest[0].Type
+}
+
+func TestInvariantsAreNotVacuous(t *testing.T) {
+	w := newWorld()
+	w.Roles = map[string]roleKnobs{"Worker": {}}
+	o := w.observe()
+	bad := Plan{
+		Status: &training.Status{Conditions: []training.Condition{
+			{Type: training.Running, Status: "True"}, {Type: training.Running, Status: "True"}, {Type: training.Restarting, Status: "True"},
+			{Type: training.Stalled}, {Type: training.Succeeded, Status: "True"}, {Type: training.Failed, Status: "True"}},
+			ReplicaStatuses: map[string]training.ReplicaStatus{"Worker": {Active: 1}}},
+		Delete:  []Deletion{{Resource: schema.Pods(), Name: "a"}, {Resource: schema.Pods(), Name: "a"}},
+		Create:  []schema.Object{{Resource: schema.Pods(), Name: "a", Body: []byte("{")}},
+		Events:  []Event{{}},
+		Requeue: -1,
+	}
+	if got := brokenRules(o, bad); len(got) < 11 {
+		t.Errorf("only %d rules broken: %v", len(got), got)
+	}
+}

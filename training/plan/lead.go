@@ -1,0 +1,65 @@
+package plan
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"stoic/training"
+)
+
+// succeeded: the success rule is met.
+func succeeded(d *draft) bool {
+	if !d.succeededByRule() {
+		return false
+	}
+	d.conclude(training.Succeeded, training.ReasonSucceeded, d.Job.Sentences().Succeeded, CountSucceeded)
+	return true
+}
+
+// succeededByRule: see training.Success. No replicas, no success. A pod that is being deleted proves nothing: it may
+// have been asked to stop and have stopped in good order; not so if its success is on record from before.
+func (d *draft) succeededByRule() bool {
+	lead := d.Job.Success
+	if lead.Rule == training.SuccessBatch {
+		job := d.batchJob()
+		return job != nil && job.End == training.BatchComplete
+	}
+	wanted, done, first := 0, 0, false
+	for _, r := range d.replicas {
+		if r.replicaType.Name != lead.ReplicaType {
+			continue
+		}
+		wanted++
+		switch {
+		case r.recorded && (r.pod == nil || r.pod.Phase == corev1.PodSucceeded):
+			done++
+			first = first || r.index == 0
+		case r.pod == nil || r.pod.Deleting:
+		case r.pod.Phase == corev1.PodSucceeded:
+			done++
+			first = first || r.index == 0
+		}
+	}
+	switch lead.Rule {
+	case training.SuccessAll:
+		return wanted > 0 && done == wanted
+	case training.SuccessFirst:
+		return first || wanted > 0 && done == wanted
+	case training.SuccessAny:
+		return done > 0
+	}
+	return false
+}
+
+// active says whether the job runs: any replica that the success rule names does. A job without a lead runs if any replica does.
+func (d *draft) active() bool {
+	if d.Job.Success.Rule == training.SuccessBatch {
+		return d.activeBatch()
+	}
+	lead := d.Job.Success.ReplicaType
+	for name, count := range d.status.ReplicaStatuses {
+		if (lead == "" || lead == name) && count.Active > 0 {
+			return true
+		}
+	}
+	return false
+}

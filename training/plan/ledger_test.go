@@ -1,0 +1,147 @@
+package plan
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"stoic/training"
+)
+
+// anyLedger is what somebody with the right to edit a job may have written, as far as it can be read, and beyond.
+func anyLedger(t *rapid.T, w *world) training.Ledger {
+	numbers := rapid.SampledFrom([]int64{0, 1, 3, -1, training.MaxCount, math.MaxInt64, math.MinInt64})
+	uids := []types.UID{"", "x"}
+	for _, name := range slices.Sorted(maps.Keys(w.pods)) {
+		uids = append(uids, w.pods[name].UID)
+	}
+	l := training.Ledger{Job: w.meta.UID, Restarts: numbers.Draw(t, "total"), Failed: map[string]training.Failure{}}
+	for range rapid.IntRange(0, 3).Draw(t, "failures") {
+		replica := rapid.SampledFrom([]string{"", "-", "worker-0", "worker-1", "ps-0", "worker-9"}).Draw(t, "replica")
+		l.Failed[replica] = training.Failure{Pod: rapid.SampledFrom(uids).Draw(t, "pod"), ConsecutiveFailures: numbers.Draw(t, "row")}
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "successes") {
+		if l.Succeeded == nil {
+			l.Succeeded = map[string]training.Indices{}
+		}
+		label := rapid.SampledFrom([]string{"worker", "ps", "chief", "master", "boss"}).Draw(t, "succeeded")
+		l.Succeeded[label] = training.ParseIndices(rapid.SampledFrom([]string{"0", "1", "0-2", "1,9", "0-19999"}).Draw(t, "indices"))
+	}
+	if rapid.IntRange(0, 3).Draw(t, "over") == 0 {
+		l.Terminal = rapid.SampledFrom([]training.ConditionType{training.Succeeded, training.Failed}).Draw(t, "verdict")
+	}
+	return l
+}
+
+// crash carries only the beginning of a plan out, once in a while.
+func (w *world) crash(t *rapid.T, p Plan) bool {
+	after := rapid.IntRange(0, 9).Draw(t, "crash after")
+	switch after {
+	case 0:
+		p = Plan{}
+	case 1:
+		p = Plan{Status: p.Status}
+	case 2:
+		p = Plan{Status: p.Status, Ledger: p.Ledger}
+	case 3:
+		p.Create = nil
+	default:
+		return false
+	}
+	if err := w.apply(p); err != nil {
+		t.Fatal(err)
+	}
+	return true
+}
+
+// TestOverIsOver: once there was a verdict it stays, although somebody wipes the status, and no pod is made any more.
+func TestOverIsOver(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld()
+		w.knobs = w.anyKnobs(t)
+		w.Clean, w.Suspend, w.TTL = rapid.SampledFrom([]string{"All", "Running"}).Draw(t, "clean"), false, nil
+		deleted := false // pods, after the verdict: then it is in the ledger
+		for range rapid.IntRange(1, 30).Draw(t, "passes") {
+			w.settle()
+			before, p := w.status.Terminal(), Make(w.observe())
+			if deleted && len(p.Create) > 0 {
+				t.Fatalf("begins again: %+v", p.Create)
+			}
+			crashed := w.crash(t, p)
+			if !crashed {
+				if err := w.apply(p); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if after := w.status.Terminal(); before != "" && after != before {
+				t.Fatalf("the verdict was %s and is %q", before, after)
+			}
+			if v := w.status.Terminal(); v != "" && w.ledger.Terminal != "" && w.ledger.Terminal != v {
+				t.Fatalf("the ledger says %s, the status %s", w.ledger.Terminal, v)
+			}
+			deleted = deleted || w.ledger.Terminal != ""
+			w.now = w.now.Add(time.Second)
+			for _, name := range slices.Sorted(maps.Keys(w.pods)) {
+				pod := w.pods[name]
+				switch phase := rapid.SampledFrom([]corev1.PodPhase{"", corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed}).Draw(t, "phase"); pod.Phase {
+				case corev1.PodPending, corev1.PodRunning:
+					if phase != "" {
+						pod.Phase = phase
+					}
+				}
+			}
+			if deleted && rapid.Bool().Draw(t, "wipe") {
+				w.status = training.Status{}
+			}
+		}
+	})
+}
+
+// TestLimitHolds: however a replica fails, and whatever is done to the status, the pods and the operator meanwhile, there
+// are never more pods than the limit allows, and the last failure is the job's.
+func TestLimitHolds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limit, two := rapid.Int64Range(0, 4).Draw(t, "limit"), 2
+		policy := rapid.SampledFrom([]string{"Always", "OnFailure", "ExitCode"}).Draw(t, "policy")
+		w := newWorld()
+		w.aging = true
+		w.Backoff, w.Roles = &limit, map[string]roleKnobs{"PS": {}, "Worker": {Replicas: &two, Restart: policy}}
+		w.Clean = rapid.SampledFrom([]string{"Running", "None"}).Draw(t, "clean")
+		failures := int64(0)
+		for round := 0; w.status.Terminal() == ""; round++ {
+			if round > 200 {
+				t.Fatalf("no end: %+v, %+v", w.status, w.ledger)
+			}
+			w.settle()
+			w.slow, w.prune = rapid.Bool().Draw(t, "slow"), rapid.Bool().Draw(t, "prune")
+			if p := Make(w.observe()); !w.crash(t, p) {
+				if err := w.apply(p); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if w.ledger.Restarts > limit {
+				t.Fatalf("%d restarts on record after %d failures, the limit is %d", w.ledger.Restarts, failures, limit)
+			}
+			w.now = w.now.Add(rapid.SampledFrom([]time.Duration{time.Second, time.Minute, 5 * time.Minute}).Draw(t, "pause"))
+			if rapid.IntRange(0, 3).Draw(t, "wipe") == 0 && w.status.Terminal() == "" {
+				w.status = training.Status{}
+			}
+			for _, name := range slices.Sorted(maps.Keys(w.pods)) {
+				if p := w.pods[name]; p.Phase == corev1.PodPending && !p.Deleting && strings.HasPrefix(name, "j-worker-") && rapid.Bool().Draw(t, "fails") {
+					p.Phase = corev1.PodFailed
+					failures++
+				}
+			}
+		}
+		if w.status.Terminal() != training.Failed || failures <= limit || failures > limit+2 {
+			t.Fatalf("%s after %d failures, the limit is %d", w.status.Terminal(), failures, limit)
+		}
+	})
+}

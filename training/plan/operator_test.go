@@ -1,0 +1,291 @@
+package plan
+
+import (
+	"reflect"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"stoic/schema"
+	"stoic/training"
+)
+
+// operator carries plans out in a cluster that it sees late, loses answers of and dies in, as the controller does:
+//
+//	observe   each of three caches lags on its own, skips states, never goes back; a pass waits for a cache that is
+//	          older than its own writes
+//	status    refused if the job has changed since it was seen
+//	ledger    the same; without it nothing is deleted
+//	delete    one object, if it is still the one
+//	create    no harm if it is there
+//	any write may fail, or succeed and be answered with an error; behind an error nothing that depends on it is done
+//
+// A pass needs a reason: a cache has changed (but not by our own status), a time that was asked for has come, children
+// were created a second ago, an error, a start.
+type operator struct {
+	*world           // what is true
+	past   []moment  // what was true, ending with what is
+	seen   [3]int    // how far each cache is in past
+	floor  [3]int    // how far it must be
+	due    time.Time // when the next pass is wanted; zero: never
+	waits  bool      // a pass was put off for its caches
+	mishap func() mishap
+	// ours: the status that is on record is the last that we wrote.
+	ours bool
+	// counted are the failed pods that were put into the ledger, as long as nobody else wrote to it.
+	counted map[types.UID]bool
+	// doubt: something was done of which the operator was told that it was not.
+	doubt bool
+	// tries counts passes, writes what took effect.
+	tries, writes int
+}
+
+// The caches.
+const (
+	ofJob = iota
+	ofPods
+	ofServices
+)
+
+// moment is one state of the cluster.
+type moment struct {
+	knobs    knobs
+	meta     metav1.ObjectMeta
+	status   training.Status
+	ledger   training.Ledger
+	problems []schema.Problem
+	version  int // since when the job is so
+	pods     map[string]training.Pod
+	services map[string]training.Service
+}
+
+// mishap is what goes wrong with a write.
+type mishap int
+
+const (
+	none mishap = iota
+	refused
+	unanswered // it was done, but who knows
+	death
+)
+
+func newOperator(w *world, mishap func() mishap) *operator {
+	o := &operator{world: w, mishap: mishap, counted: map[types.UID]bool{}}
+	o.changed()
+	o.restart()
+	return o
+}
+
+// restart: all is read anew, nothing is remembered, every job is looked at.
+func (o *operator) restart() {
+	o.seen = [3]int{o.latest(), o.latest(), o.latest()}
+	o.floor, o.waits, o.due = [3]int{}, false, o.now
+}
+
+func (o *operator) latest() int { return len(o.past) - 1 }
+
+// changed notes a new state of the cluster, if it is one.
+func (o *operator) changed() {
+	m := moment{knobs: o.knobs, meta: *o.meta.DeepCopy(), status: copyStatus(o.status), ledger: o.ledger, problems: o.problems,
+		pods: map[string]training.Pod{}, services: map[string]training.Service{}, version: len(o.past)}
+	for name, p := range o.pods {
+		m.pods[name] = *p
+	}
+	for name, s := range o.services {
+		m.services[name] = *s
+	}
+	if len(o.past) > 0 {
+		last := o.past[o.latest()]
+		if reflect.DeepEqual([]any{m.knobs, m.meta, m.status, m.ledger, m.problems},
+			[]any{last.knobs, last.meta, last.status, last.ledger, last.problems}) {
+			m.version = last.version
+		}
+		if reflect.DeepEqual(m, last) {
+			return
+		}
+	}
+	o.past = append(o.past, m)
+}
+
+// arrive brings one cache on to a later state and wakes whom that concerns.
+func (o *operator) arrive(cache, to int) {
+	was, is := o.past[o.seen[cache]], o.past[to]
+	o.seen[cache] = to
+	wakes := false
+	switch cache {
+	case ofJob:
+		wakes = was.version != is.version && (is.version != o.floor[ofJob] || o.waits)
+		o.waits = o.waits && was.version == is.version
+	case ofPods:
+		wakes = !reflect.DeepEqual(was.pods, is.pods)
+	case ofServices:
+		wakes = !reflect.DeepEqual(was.services, is.services)
+	}
+	if wakes {
+		o.wish(0)
+	}
+}
+
+func (o *operator) wish(after time.Duration) {
+	if at := o.now.Add(after); o.due.IsZero() || at.Before(o.due) {
+		o.due = at
+	}
+}
+
+// observed is the cluster as the caches show it.
+func (o *operator) observed() Observed {
+	at := o.past[o.seen[ofJob]]
+	w := *o.world
+	w.knobs, w.meta, w.status, w.ledger, w.problems = at.knobs, at.meta, copyStatus(at.status), at.ledger, at.problems
+	w.pods, w.services = map[string]*training.Pod{}, map[string]*training.Service{}
+	for name, p := range o.past[o.seen[ofPods]].pods {
+		w.pods[name] = &p
+	}
+	for name, s := range o.past[o.seen[ofServices]].services {
+		w.services[name] = &s
+	}
+	return w.observe()
+}
+
+// pass looks once, if there is a reason to.
+func (o *operator) pass(t *rapid.T) {
+	if o.due.IsZero() || o.due.After(o.now) {
+		return
+	}
+	o.due = time.Time{}
+	o.tries++
+	for cache := range o.seen {
+		if o.seen[cache] < o.floor[cache] {
+			o.waits = true
+			o.wish(time.Second)
+			return
+		}
+	}
+	o.floor[ofPods], o.floor[ofServices], o.waits = 0, 0, false
+	at := o.past[o.seen[ofJob]].version
+	seen := o.observed()
+	p := Make(seen)
+	checkPlan(t, seen, p)
+	switch sound, dead := o.execute(t, at, p); {
+	case dead:
+		o.restart()
+		return
+	case !sound:
+		o.wish(50 * time.Millisecond)
+	case len(p.Create) > 0:
+		o.wish(time.Second)
+	}
+	if p.Requeue > 0 {
+		o.wish(p.Requeue)
+	}
+}
+
+// execute writes a plan in its order.
+func (o *operator) execute(t *rapid.T, version int, p Plan) (sound, dead bool) {
+	sound = true
+	if p.Status != nil {
+		if o.past[o.latest()].version != version {
+			return false, false
+		}
+		if done, dead := o.write(ofJob, func() { o.status, o.ours = *p.Status, true }); !done {
+			return false, dead
+		}
+		version = o.past[o.latest()].version
+	}
+	if p.Ledger != nil {
+		done, dead := false, false
+		if o.past[o.latest()].version == version {
+			done, dead = o.write(ofJob, func() { o.enter(t, *p.Ledger) })
+		}
+		if dead {
+			return false, true
+		}
+		if sound = done; !done {
+			p.Delete = nil
+		}
+	}
+	for _, d := range p.Delete {
+		cache := ofPods
+		if d.Resource == schema.Services() {
+			cache = ofServices
+		}
+		done, dead := o.write(cache, func() { o.take(t, d) })
+		if dead {
+			return false, true
+		}
+		sound = sound && done
+	}
+	for _, c := range p.Create {
+		cache := ofPods
+		if c.Resource == schema.Services() {
+			cache = ofServices
+		}
+		if done, dead := o.write(cache, func() { o.put(t, c) }); !done {
+			return false, dead
+		}
+	}
+	return sound, false
+}
+
+// write does something, or not, and says whether it was answered with success. An answer tells how new the caches
+// must be from then on.
+func (o *operator) write(cache int, do func()) (done, dead bool) {
+	fate := o.mishap()
+	if fate == refused {
+		return false, false
+	}
+	do()
+	o.changed()
+	o.writes++
+	o.doubt = o.doubt || fate == unanswered
+	if fate == none {
+		o.floor[cache] = o.latest()
+	}
+	return fate == none, fate == death
+}
+
+// enter puts a ledger on record. No pod is counted twice.
+func (o *operator) enter(t *rapid.T, ledger training.Ledger) {
+	for name, failure := range ledger.Failed {
+		if o.ledger.Failed[name] == failure {
+			continue
+		}
+		if o.counted[failure.Pod] {
+			t.Fatalf("pod %s of %s is counted twice", failure.Pod, name)
+		}
+		o.counted[failure.Pod] = true
+	}
+	o.ledger = ledger
+}
+
+func (o *operator) take(t *rapid.T, d Deletion) {
+	p, s := o.pods[d.Name], o.services[d.Name]
+	if d.Resource == schema.Pods() && (p == nil || p.UID != d.UID || p.Deleting) ||
+		d.Resource == schema.Services() && (s == nil || s.UID != d.UID || s.Deleting) {
+		return // gone already, or another under its name
+	}
+	if err := o.remove(d); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// put creates. It may be late for what others have changed since, but not for what is on record by our own hand.
+func (o *operator) put(t *rapid.T, c schema.Object) {
+	if c.Resource == schema.Pods() && o.pods[c.Name] != nil || c.Resource == schema.Services() && o.services[c.Name] != nil {
+		if !o.doubt {
+			t.Fatalf("%s is created twice", c.Name)
+		}
+		return
+	}
+	if o.ours && (terminal(&o.status) != "" || o.status.Is(training.Suspended)) {
+		t.Fatalf("%s is created for a job that is %v on record", c.Name, o.status.Conditions)
+	}
+	if err := o.create(c); err != nil {
+		t.Fatal(err)
+	}
+	if c.Resource == schema.Pods() {
+		o.pods[c.Name].Created = o.now
+	}
+}

@@ -1,0 +1,84 @@
+package plan
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"stoic/training"
+)
+
+// A replica type may wait for another one: see training.KnownReplicaType.After. While it waits, its replicas have no pods
+// and count nowhere, so the job neither runs nor succeeds by them; replicas of the other one that fail are replaced, or
+// fail the job, as ever.
+//
+//	a replica of the awaited type         lets the others start
+//	runs, and is not being deleted        yes
+//	has succeeded, or is on record so     yes
+//	anything else                         no
+
+// mayStart says whether pods of a replica type may be created.
+func (d *draft) mayStart(role *training.ReplicaType) bool {
+	awaited := d.Job.Awaited(role)
+	return awaited == nil || d.isReady(awaited) && (!role.Batch || d.passesProbes(awaited))
+}
+
+// passesProbes: the pods of a replica type are ready, too. A batch/v1 Job would fail by those that are not.
+func (d *draft) passesProbes(role *training.ReplicaType) bool {
+	for i := range d.replicas {
+		if r := &d.replicas[i]; r.replicaType == role && r.runs() && !r.pod.Ready {
+			return false
+		}
+	}
+	return true
+}
+
+// isReady says whether all replicas of a replica type run, or are done.
+func (d *draft) isReady(role *training.ReplicaType) bool {
+	for i := range d.replicas {
+		if r := &d.replicas[i]; r.replicaType == role && !r.runs() && !r.succeeded() {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *replica) runs() bool {
+	return r.pod != nil && r.pod.Phase == corev1.PodRunning && !r.pod.Deleting
+}
+
+func (r *replica) succeeded() bool {
+	return r.recorded || r.pod != nil && r.pod.Phase == corev1.PodSucceeded && !r.pod.Deleting
+}
+
+// running is what dependent objects of the kind may say of the replicas that run.
+func (d *draft) running() training.RunningReplicas {
+	if d.Head.Kind.Dependents == nil {
+		return nil
+	}
+	running := training.RunningReplicas{}
+	for i := range d.Job.ReplicaTypes {
+		if role := &d.Job.ReplicaTypes[i]; !d.isAwaited(role) {
+			running[role.Name] = []int{}
+		}
+	}
+	for i := range d.replicas {
+		name := d.replicas[i].replicaType.Name
+		if indices, known := running[name]; known && d.replicas[i].runs() {
+			running[name] = append(indices, d.replicas[i].index)
+		}
+	}
+	return running
+}
+
+// isAwaited says whether another replica type still waits for this one: it has no pod, and may have none yet.
+func (d *draft) isAwaited(role *training.ReplicaType) bool {
+	if batch, job := d.Job.BatchRole(), d.batchJob(); batch != nil && d.Job.Awaited(batch) == role && (job == nil || job.Suspended) && !d.mayStart(batch) {
+		return true
+	}
+	for i := range d.replicas {
+		r := &d.replicas[i]
+		if d.Job.Awaited(r.replicaType) == role && r.pod == nil && !d.isReady(role) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,129 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+
+	"stoic/training"
+)
+
+// A replica type that waits for another one gets its pods when all replicas of that one run, or are done.
+func TestOrder(t *testing.T) {
+	for name, c := range map[string]struct {
+		pods map[string]string
+		want bool
+	}{
+		"all run":               {map[string]string{"j-worker-1": "Running"}, true},
+		"one is done":           {map[string]string{"j-worker-1": "Succeeded"}, true},
+		"one waits":             {map[string]string{"j-worker-1": "Pending"}, false},
+		"one is missing":        {map[string]string{"j-worker-1": "gone"}, false},
+		"one has failed":        {map[string]string{"j-worker-1": "Failed"}, false},
+		"one is being deleted":  {map[string]string{"j-worker-1": "Running deleting"}, false},
+		"a stopped one is done": {map[string]string{"j-worker-1": "Succeeded deleting"}, false},
+		"one too many waits":    {map[string]string{"j-worker-2": "Pending"}, true},
+	} {
+		w := launched(t, "Running")
+		for pod, words := range c.pods {
+			w.setPod(t, pod, words)
+		}
+		p := w.step(t)
+		if made := slices.Contains(names(p), "Pod j-launcher"); made != c.want {
+			t.Errorf("%s: created %v", name, names(p))
+		}
+		if w.status.Is(training.Running) || w.status.Terminal() != "" {
+			t.Errorf("%s: workers alone make the job %+v", name, w.status.Conditions)
+		}
+	}
+}
+
+// A success on record counts as one that is seen.
+func TestOrderOfRecord(t *testing.T) {
+	w := launched(t, "Running")
+	w.setPod(t, "j-worker-1", "gone")
+	w.tamper(training.Ledger{Job: w.meta.UID, Succeeded: map[string]training.Indices{"worker": {{First: 1, Last: 1}}}})
+	if p := w.step(t); !slices.Contains(names(p), "Pod j-launcher") {
+		t.Errorf("created %v", names(p))
+	}
+}
+
+// Without replicas of the awaited type there is nothing to wait for.
+func TestOrderWithoutTheOther(t *testing.T) {
+	none := 0
+	for name, roles := range map[string]map[string]roleKnobs{
+		"not named": {"Chief": {}},
+		"none":      {"Chief": {}, "Worker": {Replicas: &none}},
+	} {
+		w := newWorld()
+		w.kind, w.Roles = withLauncher(), roles
+		w.step(t)
+		if got := names(w.step(t)); !slices.Equal(got, []string{"Pod j-launcher"}) {
+			t.Errorf("%s: created %v", name, got)
+		}
+	}
+}
+
+// A pod that has begun stays, whatever becomes of those that it waited for; one that takes its place waits again.
+func TestOrderOfSuccessors(t *testing.T) {
+	w := launched(t, "Running")
+	w.Roles["Chief"] = roleKnobs{Restart: "OnFailure"}
+	w.step(t)
+	w.setPod(t, "j-launcher", "Running")
+	w.setPod(t, "j-worker-0", "gone")
+	if p := w.step(t); !slices.Equal(names(p), []string{"Pod j-worker-0"}) || len(p.Delete) > 0 || !w.status.Is(training.Running) {
+		t.Errorf("created %v, deleted %v, %v", names(p), p.Delete, w.status.Conditions)
+	}
+	w.setPod(t, "j-launcher", "Failed")
+	for range 3 {
+		w.step(t)
+	}
+	if w.pods["j-launcher"] != nil || w.ledger.Failed["launcher"].Pod == "" {
+		t.Errorf("the launcher's successor does not wait: %+v, on record: %+v", w.pods["j-launcher"], w.ledger)
+	}
+	w.setPod(t, "j-worker-0", "Running")
+	if p := w.step(t); !slices.Equal(names(p), []string{"Pod j-launcher"}) {
+		t.Errorf("created %v", names(p))
+	}
+	if got := w.pods["j-launcher"].ConsecutiveFailures; got != 1 {
+		t.Errorf("%d failed before it, by its annotation", got)
+	}
+}
+
+// What dependent objects say of the replicas that run is not written for each that comes, but once before others start.
+func TestRunningIsToldOnce(t *testing.T) {
+	w := launched(t, "Pending")
+	w.setPod(t, "j-worker-0", "Running")
+	if p := w.step(t); len(p.Patch) > 0 {
+		t.Errorf("patched %s", p.Patch[0].Body)
+	}
+	w.setPod(t, "j-worker-1", "Running")
+	if p := w.step(t); len(p.Patch) != 1 || !slices.Equal(names(p), []string{"Pod j-launcher"}) {
+		t.Errorf("patched %v, created %v", p.Patch, names(p))
+	}
+	w.setPod(t, "j-worker-1", "gone")
+	if p := w.step(t); len(p.Patch) != 1 {
+		t.Errorf("a worker is gone, and there is patched %v", p.Patch)
+	}
+}
+
+// The one replica of an unnumbered type has no index in its name, nor in its labels.
+func TestUnnumbered(t *testing.T) {
+	w := launched(t, "Running")
+	d := newDraft(w.observe())
+	for name, want := range map[string]string{"j-launcher": "launcher 0", "j-launcher-0": "launcher 0", "j-worker-3": "worker 3", "j-worker": ""} {
+		label, index, is := d.replicaOf(name)
+		if got := label + " " + string(rune('0'+index)); is && got != want || is != (want != "") {
+			t.Errorf("%s: %q, %v", name, got, is)
+		}
+	}
+	for _, name := range []string{"j-launcher", "j-launcher-0", "j-launcher-1"} {
+		if _, is := d.orphanIndex(name); is {
+			t.Errorf("%s is taken for an orphan", name)
+		}
+	}
+	p := w.step(t)
+	body := object(p.Create[0].Body)
+	labels := object(object(body["metadata"])["labels"])
+	if labels[training.LabelReplicaIndex] != nil || string(labels[training.LabelReplicaType]) != `"launcher"` || string(labels[training.LabelJobRole]) != `"master"` {
+		t.Errorf("labels %s", labels)
+	}
+}

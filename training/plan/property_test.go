@@ -1,0 +1,379 @@
+package plan
+
+import (
+	"encoding/json"
+	"maps"
+	"math/rand"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"stoic/schema"
+	"stoic/training"
+	"stoic/training/kinds"
+)
+
+// anyKnobs draws a job. Small numbers, as the rules have small numbers in them.
+func (w *world) anyKnobs(t *rapid.T) knobs {
+	number := func(label string) *int64 {
+		if !rapid.Bool().Draw(t, label+"?") {
+			return nil
+		}
+		n := rapid.SampledFrom([]int64{0, 1, 3, 40, 10_000_000_000}).Draw(t, label)
+		return &n
+	}
+	k := knobs{
+		Roles:         w.anyRoles(t),
+		SuccessPolicy: rapid.SampledFrom([]string{"", "AllWorkers"}).Draw(t, "success"),
+		Dynamic:       rapid.Bool().Draw(t, "dynamic"),
+		Clean:         rapid.SampledFrom([]string{"All", "Running", "None"}).Draw(t, "clean"),
+		TTL:           number("ttl"), Deadline: number("deadline"), Backoff: number("backoff"),
+		Suspend: rapid.IntRange(0, 4).Draw(t, "suspend") == 0,
+		Gang:    rapid.SampledFrom([]string{"", "", "volcano", "other"}).Draw(t, "gang"),
+	}
+	if k.Gang == "" {
+		k.Native = rapid.SampledFrom([]string{"", "", "v1beta1", "v1alpha2", "v1alpha1", "none"}).Draw(t, "native")
+	}
+	if rapid.Bool().Draw(t, "elastic") {
+		k.Elastic = &elasticKnobs{Metrics: rapid.SampledFrom([]json.RawMessage{nil, json.RawMessage(`[]`), json.RawMessage(`[{"type":"new"}]`)}).Draw(t, "metrics")}
+	}
+	return k
+}
+
+// anyWorld is empty, and of any kind.
+func anyWorld(t *rapid.T) *world {
+	w := newWorld()
+	if kind := rapid.SampledFrom(kinds.All()).Draw(t, "kind"); kind != w.kind {
+		w.become(kind)
+	}
+	return w
+}
+
+func (w *world) anyRoles(t *rapid.T) map[string]roleKnobs {
+	roles := map[string]roleKnobs{}
+	for _, kind := range w.kind.ReplicaTypes {
+		name := kind.Name
+		if kind.Only != 0 {
+			if kind.Required || rapid.Bool().Draw(t, name) {
+				roles[name] = roleKnobs{Restart: rapid.SampledFrom(training.RestartPolicies()).Draw(t, "policy of "+name)}
+			}
+			continue
+		}
+		if name == "Master" && w.kind.ReplicaType("Chief") != nil { // the same as a chief
+			continue
+		}
+		if rapid.Bool().Draw(t, name) {
+			replicas := rapid.IntRange(0, 3).Draw(t, "replicas of "+name)
+			roles[name] = roleKnobs{Replicas: &replicas, Restart: rapid.SampledFrom(training.RestartPolicies()).Draw(t, "policy of "+name)}
+		}
+	}
+	if len(roles) == 0 {
+		roles["Worker"] = roleKnobs{}
+	}
+	return roles
+}
+
+// happen changes something in the cluster, as a kubelet, a user or an attacker would.
+func (w *world) happen(t *rapid.T) {
+	w.now = w.now.Add(rapid.SampledFrom([]time.Duration{0, time.Second / 2, time.Second, 30 * time.Second, time.Hour}).Draw(t, "pause"))
+	names := slices.Sorted(maps.Keys(w.pods))
+	pick := func() *training.Pod {
+		if len(names) == 0 {
+			return nil
+		}
+		return w.pods[rapid.SampledFrom(names).Draw(t, "pod")]
+	}
+	switch rapid.IntRange(0, 18).Draw(t, "event") {
+	case 0, 1, 2, 3:
+		if p := pick(); p != nil && p.Phase == corev1.PodPending {
+			p.Phase = corev1.PodRunning
+		}
+	case 4:
+		if p := pick(); p != nil && p.Phase == corev1.PodRunning {
+			p.Phase = corev1.PodSucceeded
+		}
+	case 5, 6:
+		if p := pick(); p != nil && p.Phase != corev1.PodSucceeded {
+			p.Phase = corev1.PodFailed
+			if rapid.Bool().Draw(t, "known") {
+				p.Exits = []training.Exit{{Container: w.kind.Container, Code: rapid.SampledFrom([]int32{0, 1, 127, 128, 137, -1}).Draw(t, "code")}}
+			}
+		}
+	case 7:
+		if p := pick(); p != nil {
+			p.Restarts = rapid.SampledFrom([]int64{0, 1, 2, 1 << 62, -1}).Draw(t, "restarts")
+		}
+	case 8:
+		if p := pick(); p != nil {
+			p.Deleting = true
+		}
+	case 9:
+		if p := pick(); p != nil {
+			delete(w.pods, p.Name)
+		}
+	case 10:
+		w.change(nil, 1, pass{Edit: []byte("{}")})
+		if rapid.Bool().Draw(t, "roles") {
+			w.Roles = w.anyRoles(t)
+		} else {
+			w.Suspend = !w.Suspend
+		}
+	case 11:
+		w.meta.Generation++
+		w.problems = nil
+		if rapid.Bool().Draw(t, "malformed") {
+			w.problems = []schema.Problem{{Code: schema.TypeMismatch, Path: "spec.x", Want: rapid.StringN(1, 9, -1).Draw(t, "want")}}
+		}
+	case 12:
+		w.status = anyStatus(t)
+	case 13:
+		name := rapid.SampledFrom([]string{"j-worker-2000000000", "j-worker-9", "j-ps--1", "j-x-1", "worker-0", ""}).Draw(t, "stray")
+		w.pods[name] = &training.Pod{Name: name, UID: "stray", ReplicaType: "worker", Phase: corev1.PodRunning}
+	case 14:
+		w.tamper(anyLedger(t, w))
+	case 15:
+		for key, e := range w.extras {
+			e.Phase = rapid.SampledFrom([]string{"", "Pending", "Inqueue", "Running", "\x00"}).Draw(t, "phase")
+			e.Spec = rapid.SampledFrom([][]byte{e.Spec, nil, []byte("null"), []byte("7"), []byte(`{"minMember":"x"}`), []byte("{")}).Draw(t, "spec")
+			if e.Deleting = rapid.Bool().Draw(t, "deleting"); rapid.Bool().Draw(t, "gone") {
+				delete(w.extras, key)
+			}
+		}
+	case 18:
+		if p := pick(); p != nil {
+			p.Problem = anyProblem(t)
+		}
+	case 17:
+		w.priorities = rapid.SampledFrom([]training.Priorities{nil, {}, {"": 7}}).Draw(t, "priorities")
+	case 16:
+		w.unseen = rapid.SampledFrom([][]training.Unavailable{nil, {{Resource: training.PodGroups()}}, {{Resource: training.PluginPodGroups(), Why: "no"}}}).Draw(t, "unseen")
+	}
+	w.slow = rapid.Bool().Draw(t, "slow")
+}
+
+// anyProblem is what may be kept of a pod that cannot run; reasons of other versions, too.
+func anyProblem(t *rapid.T) *training.PodProblem {
+	reasons := []string{"", "OfAnotherVersion"}
+	for _, kind := range training.PodProblemKinds() {
+		reasons = append(reasons, kind.Reason)
+	}
+	return rapid.Ptr(rapid.Custom(func(t *rapid.T) training.PodProblem {
+		return training.PodProblem{Reason: rapid.SampledFrom(reasons).Draw(t, "reason"), Detail: rapid.String().Draw(t, "detail")}
+	}), true).Draw(t, "problem")
+}
+
+// settle lets terminating children go.
+func (w *world) settle() {
+	maps.DeleteFunc(w.pods, func(_ string, p *training.Pod) bool { return p.Deleting })
+	maps.DeleteFunc(w.services, func(_ string, s *training.Service) bool { return s.Deleting })
+	maps.DeleteFunc(w.extras, func(_ string, e *training.StoredDependent) bool { return e.Deleting })
+}
+
+// serve a version of native gang scheduling, if one is asked for.
+func (w *world) serve() {
+	if w.Native == "none" {
+		w.Native = "v1beta1"
+	}
+}
+
+// admit is what a gang scheduler does; it returns whether it did anything.
+func (w *world) admit() (moved bool) {
+	for _, e := range w.extras {
+		if e.Phase != "Running" {
+			e.Phase, moved = "Running", true
+		}
+	}
+	return moved
+}
+
+// anyStatus is what somebody with the right to write a status may have written, as far as it can be read.
+func anyStatus(t *rapid.T) training.Status {
+	times := rapid.Custom(func(t *rapid.T) metav1.Time {
+		return rapid.SampledFrom([]metav1.Time{{}, {Time: epoch}, {Time: epoch.Add(time.Hour)}, {Time: epoch.AddDate(-900, 0, 0)}, {Time: epoch.AddDate(7000, 0, 0)}}).Draw(t, "time")
+	})
+	types := []training.ConditionType{training.Created, training.Running, training.Restarting, training.Suspended, training.Succeeded, training.Failed, training.Stalled, "Odd"}
+	s := training.Status{
+		Conditions: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) training.Condition {
+			return training.Condition{
+				Type:    rapid.SampledFrom(types).Draw(t, "type"),
+				Status:  rapid.SampledFrom([]metav1.ConditionStatus{"True", "False", "Unknown"}).Draw(t, "status"),
+				Reason:  rapid.SampledFrom([]string{"", "TFJobRunning", training.ReasonInvalidSpec}).Draw(t, "reason"),
+				Message: rapid.String().Draw(t, "message"), LastUpdateTime: times.Draw(t, "updated"), LastTransitionTime: times.Draw(t, "since"),
+			}
+		}), 0, 4).Draw(t, "conditions"),
+		ReplicaStatuses: map[string]training.ReplicaStatus{"Worker": {Active: rapid.Int32().Draw(t, "active"), Failed: rapid.Int32().Draw(t, "failed")}, "Boss": {}},
+		Unclean:         rapid.Bool().Draw(t, "unclean"),
+	}
+	if rapid.Bool().Draw(t, "started") {
+		at := times.Draw(t, "start")
+		s.StartTime = &at
+	}
+	if rapid.Bool().Draw(t, "completed") {
+		at := times.Draw(t, "completion")
+		s.CompletionTime = &at
+	}
+	return s
+}
+
+// shuffled is the same observation in another order.
+func shuffled(t *rapid.T, o Observed) Observed {
+	r := rand.New(rand.NewSource(rapid.Int64().Draw(t, "seed")))
+	o.Pods, o.Services, o.Dependents = slices.Clone(o.Pods), slices.Clone(o.Services), slices.Clone(o.Dependents)
+	r.Shuffle(len(o.Dependents), func(i, j int) { o.Dependents[i], o.Dependents[j] = o.Dependents[j], o.Dependents[i] })
+	r.Shuffle(len(o.Pods), func(i, j int) { o.Pods[i], o.Pods[j] = o.Pods[j], o.Pods[i] })
+	r.Shuffle(len(o.Services), func(i, j int) { o.Services[i], o.Services[j] = o.Services[j], o.Services[i] })
+	return o
+}
+
+// TestWhateverHappens plans through any sequence of events. No plan breaks a rule, a plan depends on nothing
+// but what was observed, it changes nothing observed, and carried out it is not asked for again.
+func TestWhateverHappens(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := anyWorld(t)
+		w.knobs = w.anyKnobs(t)
+		w.prune, w.aging = rapid.Bool().Draw(t, "prune"), rapid.Bool().Draw(t, "aging")
+		for range rapid.IntRange(1, 25).Draw(t, "passes") {
+			o := w.observe()
+			before := training.Head{Status: copyStatus(o.Head.Status)}
+			p := Make(o)
+			checkPlan(t, o, p)
+			if diff := gocmp.Diff(before.Status, o.Head.Status); diff != "" {
+				t.Fatalf("the observed status was changed: %s", diff)
+			}
+			if again := Make(shuffled(t, o)); !reflect.DeepEqual(p, again) {
+				t.Fatalf("another order, another plan: %s", gocmp.Diff(p, again))
+			}
+			if w.crash(t, p) {
+				continue
+			}
+			if err := w.apply(p); err != nil {
+				t.Fatal(err)
+			}
+			if w.gone {
+				return
+			}
+			checkPlaces(t, w)
+			if again := Make(w.observe()); again.Ledger != nil {
+				t.Fatalf("on record twice: %+v\nand %+v", p.Ledger, again.Ledger)
+			}
+			if again := Make(w.observe()); again.Status != nil {
+				// A pass may have more to say only if the world went on: what was deleted is gone.
+				if p.Delete == nil {
+					t.Fatalf("written twice: %+v\nand %+v", p.Status, again.Status)
+				}
+			}
+			w.happen(t)
+		}
+	})
+}
+
+// checkPlaces: never more live pods of the names that we make than replicas asked for, right after a pass.
+func checkPlaces(t *rapid.T, w *world) {
+	if len(w.problems) > 0 || terminal(&w.status) != "" || w.Suspend {
+		return
+	}
+	job := w.job(w.observe().Head)
+	for _, role := range job.ReplicaTypes {
+		live := 0
+		for name, p := range w.pods {
+			rest, ours := strings.CutPrefix(name, "j-")
+			label, index, _ := strings.Cut(rest, "-")
+			if ours && label == role.Label && !strings.HasPrefix(index, "-") && p.Phase != corev1.PodFailed && !p.Deleting {
+				live++
+			}
+		}
+		if live > role.Replicas {
+			t.Fatalf("%d live pods for %d replicas of %s: %v", live, role.Replicas, role.Name, w.pods)
+		}
+	}
+}
+
+// TestConverges: left alone with kubelets that run what they are given to a good end, every job comes to rest,
+// with the verdict that its lead calls for, and then no plan writes anything.
+func TestConverges(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := anyWorld(t)
+		w.knobs = w.anyKnobs(t)
+		for range rapid.IntRange(0, 15).Draw(t, "events") {
+			if err := w.apply(Make(w.observe())); err != nil {
+				t.Fatal(err)
+			}
+			w.happen(t)
+		}
+		w.problems, w.Suspend, w.slow, w.TTL, w.unseen = nil, false, false, nil, nil
+		w.serve()
+		for round := 0; ; round++ {
+			w.settle()
+			p := Make(w.observe())
+			if err := w.apply(p); err != nil {
+				t.Fatal(err)
+			}
+			moved := w.admit()
+			for _, pod := range w.pods {
+				switch pod.Phase {
+				case corev1.PodPending:
+					pod.Phase, moved = corev1.PodRunning, true
+				case corev1.PodRunning:
+					pod.Phase, moved = corev1.PodSucceeded, true
+				}
+			}
+			if !moved && p.Status == nil && len(p.Create)+len(p.Delete)+len(p.Patch) == 0 {
+				break
+			}
+			if round > 50 {
+				t.Fatalf("no rest: %+v", p)
+			}
+		}
+		job := w.job(w.observe().Head)
+		lead := job.ReplicaType(job.Success.ReplicaType)
+		if lead != nil && lead.Replicas > 0 && !w.Dynamic && w.status.Terminal() == "" {
+			t.Fatalf("no verdict: %+v", w.status)
+		}
+	})
+}
+
+// TestVerdicts: a fresh job whose pods all end well succeeds if it has a lead with replicas.
+func TestVerdicts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := anyWorld(t)
+		w.knobs = w.anyKnobs(t)
+		w.Suspend, w.Deadline, w.Backoff, w.TTL = false, nil, nil, nil
+		w.serve()
+		for range 9 {
+			if err := w.apply(Make(w.observe())); err != nil {
+				t.Fatal(err)
+			}
+			w.admit()
+			for _, p := range w.pods {
+				switch p.Phase {
+				case corev1.PodPending:
+					p.Phase = corev1.PodRunning
+				case corev1.PodRunning:
+					p.Phase = corev1.PodSucceeded
+				}
+			}
+		}
+		want := training.ConditionType("")
+		job := w.job(w.observe().Head)
+		if lead := job.ReplicaType(job.Success.ReplicaType); lead != nil && lead.Replicas > 0 {
+			want = training.Succeeded
+		}
+		if got := w.status.Terminal(); got != want {
+			t.Fatalf("verdict %q, want %q: %+v", got, want, w.status)
+		}
+	})
+}
+
+func copyStatus(s training.Status) training.Status {
+	s.Conditions = slices.Clone(s.Conditions)
+	s.ReplicaStatuses = maps.Clone(s.ReplicaStatuses)
+	s.StartTime, s.CompletionTime = s.StartTime.DeepCopy(), s.CompletionTime.DeepCopy()
+	return s
+}

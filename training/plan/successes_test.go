@@ -1,0 +1,139 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"stoic/training"
+)
+
+// TestSuccessesWait: a success is put on record without a write of its own where that can be, and in time in any case.
+func TestSuccessesWait(t *testing.T) {
+	w := newWorld()
+	four := 4
+	w.SuccessPolicy, w.Roles = "AllWorkers", map[string]roleKnobs{"Worker": {Replicas: &four}}
+	set := func(index int, phase corev1.PodPhase, deleting bool) {
+		p := w.pods[fmt.Sprint("j-worker-", index)]
+		p.Phase, p.Deleting = phase, deleting
+	}
+	do := func() {
+		t.Helper()
+		if err := w.apply(Make(w.observe())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do()
+	for i := range four {
+		set(i, corev1.PodRunning, false)
+	}
+	do()
+	at := func(after, pending time.Duration) Plan {
+		o := w.observe()
+		o.WrittenAt, o.Now = w.now, w.now.Add(after)
+		if pending > 0 {
+			o.PendingSince = o.Now.Add(-pending)
+		}
+		return Make(o)
+	}
+	want := func(when string, p Plan, status bool, ledger string, recheck time.Duration) {
+		t.Helper()
+		got := ""
+		if p.Ledger != nil {
+			got = p.Ledger.Succeeded["worker"].String()
+		}
+		if (p.Status != nil) != status || got != ledger || p.Requeue != recheck {
+			t.Errorf("%s: status %v, %q on record, recheck in %s, want %v, %q, %s", when, p.Status, got, p.Requeue, status, ledger, recheck)
+		}
+	}
+	set(1, corev1.PodSucceeded, false)
+	want("while the status waits", at(time.Second, 0), false, "", calmFor-time.Second)
+	want("when the status does not wait any more", at(calmFor, settleFor), true, "", recordAfter)
+	p := at(calmFor, settleFor)
+	p.Ledger = nil
+	if err := w.apply(p); err != nil {
+		t.Fatal(err)
+	}
+	want("when it is in the status", at(calmFor, 0), false, "", recordAfter-calmFor)
+	want("when nothing else was written for long", at(recordAfter, 0), false, "1", 0)
+
+	set(2, corev1.PodSucceeded, false)
+	want("while the next success waits", at(recordAfter, 0), false, "", settleFor)
+	want("with the next success", at(calmFor, settleFor), true, "1-2", 0)
+	set(3, corev1.PodRunning, true)
+	want("while a pod is going", at(mournFor, 0), true, "1-2", 0)
+	set(3, corev1.PodRunning, false)
+
+	o := w.observe()
+	want("by a process that has written nothing yet", Make(o), true, "1-2", 0)
+	o.WrittenAt = o.Now.Add(time.Hour)
+	want("by a clock that went back", Make(o), true, "1-2", 0)
+}
+
+// TestSuccessesHold: whatever becomes of the pods, the status and the operator, a replica whose success is on record is not
+// started again, and the job succeeds with all of them.
+func TestSuccessesHold(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		workers := rapid.IntRange(1, 12).Draw(t, "workers")
+		w := newWorld()
+		w.SuccessPolicy = "AllWorkers"
+		w.Roles = map[string]roleKnobs{"Worker": {Replicas: &workers, Restart: "OnFailure"}}
+		recorded := map[string]types.UID{} // the pod that stood when the success was put on record
+		for round := 0; w.status.Terminal() == ""; round++ {
+			if round > 500 {
+				t.Fatalf("no end: %+v, %+v", w.status, w.ledger)
+			}
+			w.settle()
+			o := w.observe()
+			p := Make(o)
+			checkPlan(t, o, p)
+			if !w.crash(t, p) {
+				if err := w.apply(p); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for name, uid := range recorded {
+				if now := w.pods[name]; now != nil && now.UID != uid {
+					t.Fatalf("%s was started again", name)
+				}
+			}
+			if w.status.Terminal() != "" {
+				break
+			}
+			for _, name := range slices.Sorted(maps.Keys(w.pods)) {
+				pod := w.pods[name]
+				var index int
+				if _, err := fmt.Sscanf(strings.TrimPrefix(name, "j-worker-"), "%d", &index); err != nil {
+					t.Fatal(err)
+				}
+				if w.ledger.Succeeded["worker"].Has(index) {
+					recorded[name] = pod.UID
+				}
+				switch event := rapid.IntRange(0, 9).Draw(t, name); {
+				case event == 0:
+					pod.Deleting = true
+				case event == 1:
+					delete(w.pods, name)
+				case event < 5 && pod.Phase == corev1.PodPending:
+					pod.Phase = corev1.PodRunning
+				case event < 5 && pod.Phase == corev1.PodRunning:
+					pod.Phase = corev1.PodSucceeded
+				}
+			}
+			if rapid.IntRange(0, 5).Draw(t, "wipe") == 0 {
+				w.status = training.Status{}
+			}
+			w.now = w.now.Add(time.Minute)
+		}
+		if got := w.status.ReplicaStatuses["Worker"]; w.status.Terminal() != training.Succeeded || int(got.Succeeded) != workers {
+			t.Fatalf("%s with %+v, want Succeeded with %d", w.status.Terminal(), got, workers)
+		}
+	})
+}

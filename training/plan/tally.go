@@ -1,0 +1,105 @@
+package plan
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"stoic/training"
+)
+
+// add counts one pod:
+//
+//	phase      deleting  counts as
+//	Running    no        active
+//	Running    yes       failed (so have clients known it; no terminal condition is ever made of it)
+//	Succeeded  any       succeeded
+//	Failed     any       failed
+//	other      any       nothing
+func add(to training.ReplicaStatus, pod *training.Pod) training.ReplicaStatus {
+	switch {
+	case pod.Phase == corev1.PodSucceeded:
+		to.Succeeded++
+	case pod.Phase == corev1.PodFailed, pod.Phase == corev1.PodRunning && pod.Deleting:
+		to.Failed++
+	case pod.Phase == corev1.PodRunning:
+		to.Active++
+	}
+	return to
+}
+
+// tally counts the pods of the replicas that the job asks for, and the successes on record whose pods are gone. Every
+// replica type has an entry.
+func (d *draft) tally() {
+	counts := make(map[string]training.ReplicaStatus, len(d.Job.ReplicaTypes))
+	for i := range d.Job.ReplicaTypes {
+		role := &d.Job.ReplicaTypes[i]
+		counts[role.Name] = training.ReplicaStatus{Selector: d.selector(role)}
+	}
+	for _, r := range d.replicas {
+		switch {
+		case r.pod != nil:
+			counts[r.replicaType.Name] = add(counts[r.replicaType.Name], r.pod)
+		case r.recorded:
+			count := counts[r.replicaType.Name]
+			count.Succeeded++
+			counts[r.replicaType.Name] = count
+		}
+	}
+	d.tallyBatch(counts)
+	d.status.ReplicaStatuses = counts
+}
+
+// selector finds the pods of a replica type, in the form of a query, if the kind's status says so.
+func (d *draft) selector(role *training.ReplicaType) string {
+	if !d.Head.Kind.Selectors {
+		return ""
+	}
+	return training.LabelJob + "=" + d.Head.Meta.Name + "," + training.LabelOperator + "=" + d.Head.Kind.Controller + "," +
+		training.LabelReplicaType + "=" + role.Label
+}
+
+// still keeps the counts on record, of a job whose pods may be gone, except that nothing is active.
+//
+//	the job            what was active counts as
+//	has succeeded      succeeded: clients of 1.9 wait for as many as there are replicas
+//	has failed         nothing
+//	is suspended       nothing
+func (d *draft) still(succeeded bool) {
+	counts := make(map[string]training.ReplicaStatus, len(d.Job.ReplicaTypes))
+	for i := range d.Job.ReplicaTypes {
+		name := d.Job.ReplicaTypes[i].Name
+		old := d.status.ReplicaStatuses[name]
+		done := int64(max(old.Succeeded, 0))
+		if succeeded {
+			done = training.Count(done + int64(max(old.Active, 0)))
+		}
+		counts[name] = training.ReplicaStatus{Succeeded: int32(done), Failed: max(old.Failed, 0), Selector: old.Selector}
+		if batch := d.Job.BatchRole(); batch != nil && batch.Name != name { // it ran for the other one
+			counts[name] = training.ReplicaStatus{Selector: old.Selector}
+		}
+	}
+	d.status.ReplicaStatuses = counts
+}
+
+// tallyByLabel counts the pods of a job whose spec cannot be read. The replica types are those that the kind knows
+// and that are on record or found; a label that names another replica type counts nowhere.
+func (d *draft) tallyByLabel() {
+	counts := make(map[string]training.ReplicaStatus)
+	for _, role := range d.Head.Kind.ReplicaTypes {
+		old, known := d.status.ReplicaStatuses[role.Name]
+		found := training.ReplicaStatus{Selector: old.Selector}
+		for _, pods := range [][]training.Pod{d.Pods, d.BatchPods} {
+			for i := range pods {
+				if pods[i].ReplicaType == role.Label {
+					found, known = add(found, &pods[i]), true
+				}
+			}
+		}
+		if n := d.goneSuccesses(role.Label); n > 0 {
+			found.Succeeded, known = found.Succeeded+int32(n), true
+		}
+		if known {
+			counts[role.Name] = found
+		}
+	}
+	d.status.ReplicaStatuses = counts
+}

@@ -1,0 +1,171 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"stoic/schema"
+	"stoic/training"
+)
+
+func TestMould(t *testing.T) {
+	one := []training.EnvVar{{Name: "A", Value: `x"<&>`}}
+	two := append(one, training.EnvVar{Name: "B"})
+	for name, test := range map[string]struct {
+		template   string
+		everywhere bool
+		variables  []training.EnvVar
+		want       string
+	}{
+		"a field of the pod": {`{"spec":{"containers":[{"name":"tensorflow"}]}}`, false, []training.EnvVar{{Name: "IP", Field: "status.podIP"}, one[0]},
+			`{"containers":[{"env":[{"name":"IP","valueFrom":{"fieldRef":{"fieldPath":"status.podIP"}}},{"name":"A","value":"x\"<&>"}],"name":"tensorflow"}]}`},
+		"no variables, no env":     {`{"spec":{"containers":[{"name":"tensorflow"}]}}`, false, nil, `{"containers":[{"name":"tensorflow"}]}`},
+		"no variables, env":        {`{"spec":{"containers":[{"env":[{"name":"X"}],"name":"tensorflow"}]}}`, false, nil, `{"containers":[{"env":[{"name":"X"}],"name":"tensorflow"}]}`},
+		"no variables, empty env":  {`{"spec":{"containers":[{"env":[],"name":"tensorflow"}]}}`, false, nil, `{"containers":[{"name":"tensorflow"}]}`},
+		"one variable, no env":     {`{"spec":{"containers":[{"name":"tensorflow"}]}}`, false, one, `{"containers":[{"env":[{"name":"A","value":"x\"<&>"}],"name":"tensorflow"}]}`},
+		"one variable, null env":   {`{"spec":{"containers":[{"env":null,"name":"tensorflow"}]}}`, false, one, `{"containers":[{"env":[{"name":"A","value":"x\"<&>"}],"name":"tensorflow"}]}`},
+		"two variables behind own": {`{"spec":{"containers":[{"args":["<"],"env":[{"name":"X"}],"name":"tensorflow"}]}}`, false, two, `{"containers":[{"args":["<"],"env":[{"name":"X"},{"name":"A","value":"x\"<&>"},{"name":"B","value":""}],"name":"tensorflow"}]}`},
+		"the first of its name":    {`{"spec":{"containers":[{"name":"a"},{"name":"tensorflow"},{"name":"tensorflow"}]}}`, false, one, `{"containers":[{"name":"a"},{"env":[{"name":"A","value":"x\"<&>"}],"name":"tensorflow"},{"name":"tensorflow"}]}`},
+		"everywhere, not in init":  {`{"spec":{"initContainers":[{"name":"i"}],"containers":[{"name":"a"},{"name":"tensorflow"}]}}`, true, one, `{"containers":[{"env":[{"name":"A","value":"x\"<&>"}],"name":"a"},{"env":[{"name":"A","value":"x\"<&>"}],"name":"tensorflow"}],"initContainers":[{"name":"i"}]}`},
+		"a container of nothing":   {`{"spec":{"containers":[{"env":null},{}]}}`, true, one, `{"containers":[{"env":[{"name":"A","value":"x\"<&>"}]},{}]}`},
+		"a name with escapes":      {`{"spec":{"containers":[{"name":"\u0074ensorflow"}]}}`, false, one, `{"containers":[{"env":[{"name":"A","value":"x\"<&>"}],"name":"\u0074ensorflow"}]}`},
+		"numbers stay exact":       {`{"spec":{"x":123456789012345678901234567890.10,"containers":[]}}`, false, one, `{"containers":[],"x":123456789012345678901234567890.10}`},
+		// The converter lets none of these through; they must not stop the pass.
+		"no object":       {`[1]`, false, one, `{}`},
+		"broken":          {`{`, false, one, `{}`},
+		"nothing":         {``, false, one, `{}`},
+		"null":            {`null`, false, one, `{}`},
+		"spec no object":  {`{"spec":7}`, false, one, `{}`},
+		"containers odd":  {`{"spec":{"containers":{"a":1}}}`, false, one, `{"containers":{"a":1}}`},
+		"container odd":   {`{"spec":{"containers":[7,null,"x"]}}`, false, one, `{"containers":[7,null,"x"]}`},
+		"env odd":         {`{"spec":{"containers":[{"env":7,"name":"tensorflow"}]}}`, false, one, `{"containers":[{"env":[{"name":"A","value":"x\"<&>"}],"name":"tensorflow"}]}`},
+		"name no string":  {`{"spec":{"containers":[{"name":7}]}}`, false, one, `{"containers":[{"name":7}]}`},
+		"name is a label": {`{"spec":{"containers":[{"na\"me":"tensorflow"}]}}`, false, one, `{"containers":[{"na\"me":"tensorflow"}]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			newPodTemplate([]byte(test.template), additions{container: "tensorflow", everywhere: test.everywhere}).pour(&b, "", test.variables, &quoter{})
+			if diff := gocmp.Diff(test.want, b.String()); diff != "" {
+				t.Error(diff)
+			}
+			if !json.Valid(b.Bytes()) {
+				t.Error("no JSON")
+			}
+		})
+	}
+}
+
+func TestMouldMetadata(t *testing.T) {
+	m := newPodTemplate([]byte(`{"metadata":{"labels":null,"annotations":null,"finalizers":["a/b"],"uid":"x"}}`), additions{container: "c"})
+	if len(m.labels) != 0 || m.labels == nil || m.annotations != nil || string(m.finalizers) != `["a/b"]` {
+		t.Errorf("got %+v", m)
+	}
+	if got := string(schema.JSON(make(chan int))); got != "null" {
+		t.Errorf("what cannot be written is %s", got)
+	}
+}
+
+// TestMouldKeepsEverything: but for the variables, what comes out means what went in.
+func TestMouldKeepsEverything(t *testing.T) {
+	var value func(depth int) *rapid.Generator[any]
+	value = func(depth int) *rapid.Generator[any] {
+		return rapid.Custom(func(t *rapid.T) any {
+			switch kind := rapid.IntRange(0, 6).Draw(t, "kind"); {
+			case kind == 0:
+				return nil
+			case kind == 1:
+				return rapid.Bool().Draw(t, "bool")
+			case kind == 2:
+				return json.Number(rapid.StringMatching(`-?[1-9][0-9]{0,30}(\.[0-9]{1,9})?`).Draw(t, "number"))
+			case kind == 3 || depth == 0:
+				return rapid.String().Draw(t, "string")
+			case kind == 4:
+				return rapid.SliceOfN(value(depth-1), 0, 3).Draw(t, "list")
+			}
+			return rapid.MapOfN(rapid.OneOf(rapid.SampledFrom([]string{"spec", "metadata", "containers", "name", "env", "labels"}), rapid.String()), value(depth-1), 0, 4).Draw(t, "object")
+		})
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		container := map[string]any{"name": "tensorflow", "x": value(2).Draw(t, "x")}
+		if rapid.Bool().Draw(t, "own") {
+			container["env"] = []any{value(1).Draw(t, "env")}
+		}
+		spec := map[string]any{"containers": []any{value(2).Draw(t, "other"), container}, "y": value(3).Draw(t, "y")}
+		template := schema.JSON(map[string]any{"spec": spec, "z": value(2).Draw(t, "z")})
+		var b bytes.Buffer
+		newPodTemplate(template, additions{container: "tensorflow", everywhere: rapid.Bool().Draw(t, "everywhere")}).pour(&b, "", nil, &quoter{})
+		decoder := json.NewDecoder(&b)
+		decoder.UseNumber()
+		var got any
+		if err := decoder.Decode(&got); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]any{}
+		decoder = json.NewDecoder(bytes.NewReader(schema.JSON(spec)))
+		decoder.UseNumber()
+		if err := decoder.Decode(&want); err != nil {
+			t.Fatal(err)
+		}
+		if diff := gocmp.Diff(any(want), got); diff != "" && !emptyEnv(spec) {
+			t.Fatal(diff)
+		}
+	})
+}
+
+// emptyEnv: an env that is null, odd or empty is left out; that is the one liberty taken.
+func emptyEnv(spec map[string]any) bool {
+	for _, c := range spec["containers"].([]any) {
+		if c, ok := c.(map[string]any); ok {
+			if env, has := c["env"]; has {
+				if list, ok := env.([]any); !ok || len(list) == 0 {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// What a kind adds goes behind what the author wrote, and yields to what has the same name.
+func TestAdditions(t *testing.T) {
+	raws := func(texts ...string) (all []json.RawMessage) {
+		for _, text := range texts {
+			all = append(all, json.RawMessage(text))
+		}
+		return all
+	}
+	with := additions{container: "main", PodAdditions: training.PodAdditions{
+		Volumes:   raws(`{"name":"a","emptyDir":{}}`, `{"name":"b"}`),
+		Mounts:    raws(`{"name":"a","mountPath":"/a"}`, `{"name":"b","mountPath":"/b"}`),
+		Container: map[string]json.RawMessage{"command": json.RawMessage(`["sleep"]`)},
+		Spec:      map[string]json.RawMessage{"subdomain": json.RawMessage(`"j"`)},
+		Hostname:  true,
+	}}
+	first := with
+	first.first = true
+	for _, c := range []struct {
+		template string
+		with     additions
+		want     string
+	}{
+		{`{"spec":{"containers":[{"name":"main"}]}}`, with,
+			`{"containers":[{"env":[{"name":"A","value":"1"}],"command":["sleep"],"name":"main","volumeMounts":[{"name":"a","mountPath":"/a"},{"name":"b","mountPath":"/b"}]}],` +
+				`"hostname":"j-worker-0","subdomain":"j","volumes":[{"name":"a","emptyDir":{}},{"name":"b"}]}`},
+		{`{"spec":{"hostname":"x","volumes":[{"name":"b","hostPath":{}}],"containers":[{"name":"side"},{"name":"main","command":["x"],"volumeMounts":[{"name":"c","mountPath":"/a"}]}]}}`, with,
+			`{"containers":[{"name":"side"},{"env":[{"name":"A","value":"1"}],"command":["sleep"],"name":"main","volumeMounts":[{"name":"c","mountPath":"/a"},{"name":"b","mountPath":"/b"}]}],` +
+				`"hostname":"j-worker-0","subdomain":"j","volumes":[{"name":"b","hostPath":{}},{"name":"a","emptyDir":{}}]}`},
+		{`{"spec":{"containers":[{"name":"side"},{"name":"main"}]}}`, first,
+			`{"containers":[{"env":[{"name":"A","value":"1"}],"command":["sleep"],"name":"side","volumeMounts":[{"name":"a","mountPath":"/a"},{"name":"b","mountPath":"/b"}]},{"name":"main"}],` +
+				`"hostname":"j-worker-0","subdomain":"j","volumes":[{"name":"a","emptyDir":{}},{"name":"b"}]}`},
+	} {
+		var b bytes.Buffer
+		newPodTemplate([]byte(c.template), c.with).pour(&b, "j-worker-0", []training.EnvVar{{Name: "A", Value: "1"}}, &quoter{})
+		if diff := gocmp.Diff(c.want, b.String()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.template, diff)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package training
+
+import "stoic/schema"
+
+// Every reason string is API: people write alerts and scripts on them. They stand here and nowhere else.
+// Reasons that carry the kind's name are made by Kind.Reason: TFJobCreated.
+const (
+	ReasonInvalidSpec       = "InvalidSpec"       // Stalled and Failed of a job that never started
+	ReasonInvalidSpecUpdate = "InvalidSpecUpdate" // Stalled of a job that has started
+	ReasonUnknownField      = "UnknownField"      // event: a field that is not part of the API
+
+	ReasonCreated          = "Created"
+	ReasonRunning          = "Running"
+	ReasonRestarting       = "Restarting"
+	ReasonSuspended        = "Suspended"
+	ReasonResumed          = "Resumed"
+	ReasonSucceeded        = "Succeeded"
+	ReasonFailed           = "Failed"
+	ReasonEvictedWorkers   = "Evicted"          // Failed: workers were evicted that are not replaced
+	ReasonFailedValidation = "FailedValidation" // event: one problem of a rejected spec
+	ReasonSpecAccepted     = "SpecAccepted"     // event: a rejected spec was repaired
+	ReasonSpecWarning      = "SpecWarning"      // event: something odd that does not keep the job from running
+
+	ReasonCreatedPod          = "SuccessfulCreatePod"
+	ReasonCreatePodFailed     = "FailedCreatePod"
+	ReasonDeletedPod          = "SuccessfulDeletePod"
+	ReasonDeletePodFailed     = "FailedDeletePod"
+	ReasonCreatedService      = "SuccessfulCreateService"
+	ReasonCreateServiceFailed = "FailedCreateService"
+	ReasonDeletedService      = "SuccessfulDeleteService"
+	ReasonDeleteServiceFailed = "FailedDeleteService"
+	ReasonDeletedJob          = "SuccessfulDeleteJob"
+	ReasonDeleteJobFailed     = "FailedDeleteJob"
+	ReasonNameConflict        = "NameConflict" // a foreign object has the name of one of ours
+	ReasonOtherScheduler      = "SetPodTemplateSchedulerName"
+	ReasonPodRestartPolicy    = "SetPodTemplateRestartPolicy" // beside the warning of the spec: clients of 1.9 know it
+)
+
+// Reasons of events about pods that cannot run, or that something other than their job takes away; see PodProblemKinds.
+const (
+	ReasonPodUnschedulable   = "PodUnschedulable"
+	ReasonPodSchedulingGated = "PodSchedulingGated"
+	ReasonPodImageFailed     = "PodImageFailed"
+	ReasonPodContainerFailed = "PodContainerFailed"
+	ReasonPodCrashLoop       = "PodCrashLoop"
+	ReasonPodNotAdmitted     = "PodNotAdmitted"
+	ReasonPodPreempted       = "PodPreempted"
+	ReasonPodEvicted         = "PodEvicted"
+	ReasonPodNodeLost        = "PodNodeLost"
+	ReasonPodCannotRun       = "PodCannotRun" // all others
+)
+
+// Reasons of the objects beside pods and services; see DependentReasonsOf.
+const (
+	ReasonCreatedPodGroup      = "SuccessfulCreatePodGroup"
+	ReasonCreatePodGroupFailed = "FailedCreatePodGroup"
+	ReasonUpdatePodGroupFailed = "FailedUpdatePodGroup"
+	ReasonDeletedPodGroup      = "SuccessfulDeletePodGroup"
+	ReasonDeletePodGroupFailed = "FailedDeletePodGroup"
+	ReasonPodGroupNotAdmitted  = "PodGroupNotAdmitted" // pods wait for their scheduler
+	ReasonPodGroupUnavailable  = "PodGroupUnavailable" // pods wait for a CRD, or a permission
+
+	ReasonCreatedAutoscaler      = "SuccessfulCreateHorizontalPodAutoscaler"
+	ReasonCreateAutoscalerFailed = "FailedCreateHorizontalPodAutoscaler"
+	ReasonUpdateAutoscalerFailed = "FailedUpdateHorizontalPodAutoscaler"
+	ReasonDeletedAutoscaler      = "SuccessfulDeleteHorizontalPodAutoscaler"
+	ReasonDeleteAutoscalerFailed = "FailedDeleteHorizontalPodAutoscaler"
+	ReasonAutoscalerUnavailable  = "HorizontalPodAutoscalerUnavailable"
+)
+
+// Reasons of the objects that only run a job and say nothing to its author while they can be made: ConfigMaps, Secrets,
+// ServiceAccounts, Roles and RoleBindings. The message names the object.
+const (
+	ReasonCreateDependentFailed = "FailedCreateDependent"
+	ReasonUpdateDependentFailed = "FailedUpdateDependent"
+	ReasonDeleteDependentFailed = "FailedDeleteDependent"
+	ReasonDependentUnavailable  = "DependentUnavailable"
+)
+
+// DependentReasons are the reasons of the events about dependent objects of one resource.
+type DependentReasons struct{ Created, CreateFailed, UpdateFailed, Deleted, DeleteFailed, Unavailable string }
+
+// DependentReasonsOf a resource of dependent objects.
+func DependentReasonsOf(r schema.Resource) DependentReasons {
+	switch r {
+	case Autoscalers():
+		return DependentReasons{ReasonCreatedAutoscaler, ReasonCreateAutoscalerFailed, ReasonUpdateAutoscalerFailed,
+			ReasonDeletedAutoscaler, ReasonDeleteAutoscalerFailed, ReasonAutoscalerUnavailable}
+	}
+	if r == PodGroups() || r == PluginPodGroups() || IsNative(r) {
+		return DependentReasons{ReasonCreatedPodGroup, ReasonCreatePodGroupFailed, ReasonUpdatePodGroupFailed,
+			ReasonDeletedPodGroup, ReasonDeletePodGroupFailed, ReasonPodGroupUnavailable}
+	}
+	return DependentReasons{CreateFailed: ReasonCreateDependentFailed, UpdateFailed: ReasonUpdateDependentFailed,
+		DeleteFailed: ReasonDeleteDependentFailed, Unavailable: ReasonDependentUnavailable}
+}
+
+// Reason is a reason that carries the kind's name: Reason(ReasonCreated) is "TFJobCreated".
+func (k *Kind) Reason(suffix string) string { return k.Name + suffix }

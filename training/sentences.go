@@ -1,0 +1,28 @@
+package training
+
+import "cmp"
+
+// Sentences are the messages of a job's conditions, in the words that the clients of its kind know from
+// training-operator 1.9. What a kind leaves empty is said in the words of all kinds.
+type Sentences struct {
+	Created, Running, Succeeded string
+	// NotRunning is the message of a Running that is False because the job is suspended.
+	NotRunning, Suspended, Resumed string
+	// Failed is followed by the number and the replica type of the replicas that failed.
+	Failed string
+}
+
+// Sentences of the job. They name it with its namespace, unless its kind has words of its own.
+func (j *Job) Sentences() Sentences {
+	full, short := j.Kind.Name+" "+j.Key(), j.Kind.Name+" "+j.Meta.Name
+	own := Sentences{}
+	if j.Kind.Sentences != nil {
+		own = j.Kind.Sentences(j)
+	}
+	return Sentences{
+		Created: cmp.Or(own.Created, short+" is created."), Running: cmp.Or(own.Running, full+" is running."),
+		Succeeded:  cmp.Or(own.Succeeded, full+" successfully completed."),
+		NotRunning: cmp.Or(own.NotRunning, short+" is suspended."), Suspended: cmp.Or(own.Suspended, short+" is suspended."),
+		Resumed: cmp.Or(own.Resumed, short+" is resumed."), Failed: cmp.Or(own.Failed, full+" has failed because"),
+	}
+}
