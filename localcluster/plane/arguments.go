@@ -29,19 +29,22 @@ type ports struct {
 
 func address(port int) string { return "https://127.0.0.1:" + strconv.Itoa(port) }
 
-// health is where the part tells whether it is ready.
-func (p ports) health(part string) string {
+// health is where the part tells whether it is ready, and which words its answer
+// then holds beside its status 200. The controller manager answers 200 before it has
+// made its controllers; an API server that goes away meanwhile ends it. Once they
+// are made, the answer has a line for each.
+func (p ports) health(part string) (url, words string) {
 	switch part {
 	case store:
-		return address(p.Store) + "/health"
+		return address(p.Store) + "/health", ""
 	case apiserver:
-		return address(p.Server) + "/readyz"
+		return address(p.Server) + "/readyz", ""
 	case controllers:
-		return address(p.Controllers) + "/healthz"
+		return address(p.Controllers) + "/healthz?verbose", "[+]namespace-controller ok"
 	case scheduler:
-		return address(p.Scheduler) + "/healthz"
+		return address(p.Scheduler) + "/healthz", ""
 	}
-	return "http://127.0.0.1:" + strconv.Itoa(p.Kubelets) + "/healthz"
+	return "http://127.0.0.1:" + strconv.Itoa(p.Kubelets) + "/healthz", ""
 }
 
 // arguments are the part's flags.

@@ -104,13 +104,13 @@ func await(ctx context.Context, what string, children []*supervise.Child, holds 
 	}
 }
 
-// awaitOK waits until the URL answers 200.
-func (c *client) awaitOK(ctx context.Context, what, url string, children []*supervise.Child) error {
+// awaitOK waits until the URL answers 200 with the words, if there are any.
+func (c *client) awaitOK(ctx context.Context, what, url, words string, children []*supervise.Child) error {
 	return await(ctx, what, children, func() (bool, string) {
 		code, answer, err := c.do(ctx, http.MethodGet, url, "", nil)
 		if err != nil {
 			return false, err.Error()
 		}
-		return code == http.StatusOK, fmt.Sprintf("status %d: %s", code, answer)
+		return code == http.StatusOK && bytes.Contains(answer, []byte(words)), fmt.Sprintf("status %d: %s", code, answer)
 	})
 }

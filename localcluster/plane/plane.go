@@ -136,7 +136,7 @@ func (p *plane) startServer(ctx context.Context) error {
 // awaitStore waits until the API server answers from its store. It makes the
 // namespace that is asked for only after it says that it is ready.
 func (p *plane) awaitStore(ctx context.Context) error {
-	return p.client.awaitOK(ctx, "the default namespace exists", p.client.server+"/api/v1/namespaces/default", p.children)
+	return p.client.awaitOK(ctx, "the default namespace exists", p.client.server+"/api/v1/namespaces/default", "", p.children)
 }
 
 // startRest starts what needs the API server, all at once.
@@ -191,7 +191,8 @@ func (p *plane) program() string {
 }
 
 func (p *plane) awaitReady(ctx context.Context, name string) error {
-	if err := p.client.awaitOK(ctx, name+" is ready", p.ports.health(name), p.children); err != nil {
+	url, words := p.ports.health(name)
+	if err := p.client.awaitOK(ctx, name+" is ready", url, words, p.children); err != nil {
 		return err
 	}
 	p.say("%s is ready", name)

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -40,6 +42,25 @@ func TestUpStartsAgainWhenAPortIsTaken(t *testing.T) {
 		if again := strings.Count(progress.String(), "starting again"); again != attempts-1 {
 			t.Errorf("%s: started again %d times, want %d", message, again, attempts-1)
 		}
+	}
+}
+
+// TestReadyWithItsWords has a part that answers 200 before it can bear the loss of
+// another part, as the controller manager does.
+func TestReadyWithItsWords(t *testing.T) {
+	asked := 0
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked++; asked > 2 {
+			fmt.Fprintln(w, "[+]namespace-controller ok")
+		}
+	}))
+	t.Cleanup(server.Close)
+	c := &client{http: server.Client(), server: server.URL}
+	if err := c.awaitOK(t.Context(), "it is ready", server.URL, "[+]namespace-controller ok", nil); err != nil {
+		t.Fatal(err)
+	}
+	if asked != 3 {
+		t.Errorf("asked %d times, want 3: until the words are there", asked)
 	}
 }
 
@@ -113,8 +134,8 @@ func TestEverythingListensOnLoopbackOnly(t *testing.T) {
 		if strings.Contains(args, "0.0.0.0") || strings.Contains(args, "http://") {
 			t.Errorf("%s is open to others or not encrypted: %s", part, args)
 		}
-		if !strings.Contains(p.health(part), "://127.0.0.1:") {
-			t.Errorf("the health of %s is asked at %s", part, p.health(part))
+		if url, _ := p.health(part); !strings.Contains(url, "://127.0.0.1:") {
+			t.Errorf("the health of %s is asked at %s", part, url)
 		}
 	}
 }
