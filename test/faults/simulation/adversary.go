@@ -306,19 +306,22 @@ func (s *schedule) deliver(w *stream, c world.Change) {
 	w.position = c.Version
 }
 
+// missing is how long a reflector may take at most until all have asked again; 0 if all have.
+func (s *schedule) missing() (longest time.Duration) {
+	for _, p := range s.living {
+		longest = max(longest, p.missing())
+	}
+	return longest
+}
+
 // pass lets time pass, at least until every reflector has asked again.
 func (s *schedule) pass(d time.Duration) {
-	for _, p := range s.living {
-		d = max(d, p.missing())
-	}
+	d = max(d, s.missing())
 	s.note("%s pass", d)
 	time.Sleep(d)
 	for range 12 {
 		synctest.Wait()
-		longest := time.Duration(0)
-		for _, p := range s.living {
-			longest = max(longest, p.missing())
-		}
+		longest := s.missing()
 		if longest == 0 {
 			return
 		}

@@ -64,6 +64,10 @@ func (s *schedule) rest(quiet time.Duration) bool {
 		if left <= 0 {
 			return true
 		}
+		if late := s.missing(); late > 0 {
+			time.Sleep(min(late, left))
+			continue
+		}
 		timer := time.NewTimer(left)
 		select {
 		case <-s.arrived:
