@@ -65,7 +65,7 @@ func (s *Stage) canary(ctx context.Context, a *Attempt) (took func() time.Durati
 			return
 		}
 		result <- time.Since(began)
-		a.fail(canary.Bury(ctx, actor))
+		a.fail(canary.CleanUp(ctx, actor))
 	}()
 	return func() time.Duration { return <-result }
 }

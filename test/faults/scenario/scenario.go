@@ -166,8 +166,8 @@ func (a Actor) store(ctx context.Context, objects dynamic.ResourceInterface, u *
 	return a.Run.Told(ctx, made)
 }
 
-// Bury deletes what is left of a run, and waits until it is gone.
-func (s Scenario) Bury(ctx context.Context, a Actor) error {
+// CleanUp deletes what is left of a run, and waits until it is gone.
+func (s Scenario) CleanUp(ctx context.Context, a Actor) error {
 	gone := Step{"nothing is left", always, func(ctx context.Context, a Actor) error {
 		view := a.Run.View()
 		for _, u := range append([]*unstructured.Unstructured{view.Job}, view.Dependents()...) {

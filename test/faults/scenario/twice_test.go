@@ -190,7 +190,7 @@ func twice(ctx context.Context, t *testing.T, s scenario.Scenario, actor func(jo
 	}
 	t.Logf("%s ends as\n%s", s.Name, first.Run.View().Digest(rules.Status))
 	for _, a := range []scenario.Actor{first, second} {
-		if err := s.Bury(ctx, a); err != nil {
+		if err := s.CleanUp(ctx, a); err != nil {
 			t.Error(err)
 		}
 	}
