@@ -12,7 +12,7 @@ import (
 	"stoic/training"
 )
 
-func TestMould(t *testing.T) {
+func TestPodTemplate(t *testing.T) {
 	one := []training.EnvVar{{Name: "A", Value: `x"<&>`}}
 	two := append(one, training.EnvVar{Name: "B"})
 	for name, test := range map[string]struct {
@@ -59,7 +59,7 @@ func TestMould(t *testing.T) {
 	}
 }
 
-func TestMouldMetadata(t *testing.T) {
+func TestPodTemplateMetadata(t *testing.T) {
 	m := newPodTemplate([]byte(`{"metadata":{"labels":null,"annotations":null,"finalizers":["a/b"],"uid":"x"}}`), additions{container: "c"})
 	if len(m.labels) != 0 || m.labels == nil || m.annotations != nil || string(m.finalizers) != `["a/b"]` {
 		t.Errorf("got %+v", m)
@@ -69,8 +69,8 @@ func TestMouldMetadata(t *testing.T) {
 	}
 }
 
-// TestMouldKeepsEverything: but for the variables, what comes out means what went in.
-func TestMouldKeepsEverything(t *testing.T) {
+// TestPodTemplateKeepsEverything: but for the variables, what comes out means what went in.
+func TestPodTemplateKeepsEverything(t *testing.T) {
 	var value func(depth int) *rapid.Generator[any]
 	value = func(depth int) *rapid.Generator[any] {
 		return rapid.Custom(func(t *rapid.T) any {
