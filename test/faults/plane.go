@@ -26,7 +26,7 @@ func onControlPlane(ctx context.Context, o options, t *tally, r *command.Run) (e
 	}
 	defer func() {
 		if closed := stage.Close(); err == nil && closed != nil {
-			t.stray(fmt.Sprintf("at the end: %v", closed))
+			t.addFailure(fmt.Sprintf("at the end: %v", closed))
 		}
 	}()
 	say("%d scenarios, each run twice without a fault, in %d sandboxes", len(scenarios), o.sandboxes)

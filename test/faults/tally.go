@@ -82,8 +82,8 @@ func violations(all []oracle.Violation) string {
 	return out.String()
 }
 
-// stray is a failure that belongs to no plan.
-func (t *tally) stray(text string) {
+// addFailure notes a failure that belongs to no plan.
+func (t *tally) addFailure(text string) {
 	t.failures++
 	t.texts = append(t.texts, text)
 }
@@ -94,7 +94,7 @@ func (t *tally) process(ctx context.Context, g process, o options, say func(stri
 	began := time.Now()
 	log, err := os.Create(filepath.Join(o.dir, string(g.goal)+".log"))
 	if err != nil {
-		t.stray(fmt.Sprintf("%s: %v", g.goal, err))
+		t.addFailure(fmt.Sprintf("%s: %v", g.goal, err))
 		return
 	}
 	defer log.Close()
@@ -108,7 +108,7 @@ func (t *tally) process(ctx context.Context, g process, o options, say func(stri
 	r := row{goal: g.goal, what: g.what, took: time.Since(began), more: watch.last, tried: watch.number, possible: watch.number}
 	if err != nil {
 		r.failed = 1
-		t.stray(fmt.Sprintf("%s: %v\n    evidence: %s", g.goal, err, log.Name()))
+		t.addFailure(fmt.Sprintf("%s: %v\n    evidence: %s", g.goal, err, log.Name()))
 	}
 	if g.real {
 		t.real += r.tried
@@ -133,7 +133,7 @@ func (t *tally) canaries(out io.Writer) {
 	fmt.Fprintf(out, "canary jobs ran after %v beside faults, after %v without (medians of %d and %d)\n",
 		faulted.Round(time.Millisecond), calm.Round(time.Millisecond), len(t.faulted), len(t.calm))
 	if len(t.calm) >= enough && len(t.faulted) >= enough && faulted > time.Duration(slower*float64(calm))+slack {
-		t.stray("O8: healthy jobs beside faults are slower")
+		t.addFailure("O8: healthy jobs beside faults are slower")
 	}
 }
 

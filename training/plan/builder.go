@@ -16,10 +16,10 @@ import (
 // builder makes the children of one job. What all replicas share is made once: the environment when the
 // first pod is asked for, and per replica type what template.go cuts out of the template.
 type builder struct {
-	job         *training.Job
-	environment func(*training.ReplicaType, int) []training.EnvVar
-	podTemplates      map[string]*podTemplate // by replica type
-	quoter      quoter
+	job          *training.Job
+	environment  func(*training.ReplicaType, int) []training.EnvVar
+	podTemplates map[string]*podTemplate // by replica type
+	jsonStrings  jsonStrings
 	// native is the version of native gang scheduling to whose group the pods belong; nil for none.
 	native *training.NativeVersion
 }
@@ -80,7 +80,7 @@ func (w *builder) finish(body *bytes.Buffer, r *replica, m *podTemplate) {
 		}
 	}
 	body.WriteString(`,"spec":`)
-	m.pour(body, r.name, w.environment(r.replicaType, r.index), &w.quoter)
+	m.pour(body, r.name, w.environment(r.replicaType, r.index), &w.jsonStrings)
 	body.WriteString(`}`)
 }
 

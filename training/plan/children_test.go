@@ -9,7 +9,7 @@ import (
 	"stoic/training"
 )
 
-func TestStrayIndex(t *testing.T) {
+func TestOrphanIndex(t *testing.T) {
 	w := newWorld()
 	two := 2
 	w.Roles = map[string]roleKnobs{"Worker": {Replicas: &two}}

@@ -134,8 +134,8 @@ func (w *world) happen(t *rapid.T) {
 	case 12:
 		w.status = anyStatus(t)
 	case 13:
-		name := rapid.SampledFrom([]string{"j-worker-2000000000", "j-worker-9", "j-ps--1", "j-x-1", "worker-0", ""}).Draw(t, "stray")
-		w.pods[name] = &training.Pod{Name: name, UID: "stray", ReplicaType: "worker", Phase: corev1.PodRunning}
+		name := rapid.SampledFrom([]string{"j-worker-2000000000", "j-worker-9", "j-ps--1", "j-x-1", "worker-0", ""}).Draw(t, "orphan")
+		w.pods[name] = &training.Pod{Name: name, UID: "orphan", ReplicaType: "worker", Phase: corev1.PodRunning}
 	case 14:
 		w.tamper(anyLedger(t, w))
 	case 15:

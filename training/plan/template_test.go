@@ -48,7 +48,7 @@ func TestPodTemplate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			newPodTemplate([]byte(test.template), additions{container: "tensorflow", everywhere: test.everywhere}).pour(&b, "", test.variables, &quoter{})
+			newPodTemplate([]byte(test.template), additions{container: "tensorflow", everywhere: test.everywhere}).pour(&b, "", test.variables, &jsonStrings{})
 			if diff := gocmp.Diff(test.want, b.String()); diff != "" {
 				t.Error(diff)
 			}
@@ -97,7 +97,7 @@ func TestPodTemplateKeepsEverything(t *testing.T) {
 		spec := map[string]any{"containers": []any{value(2).Draw(t, "other"), container}, "y": value(3).Draw(t, "y")}
 		template := schema.JSON(map[string]any{"spec": spec, "z": value(2).Draw(t, "z")})
 		var b bytes.Buffer
-		newPodTemplate(template, additions{container: "tensorflow", everywhere: rapid.Bool().Draw(t, "everywhere")}).pour(&b, "", nil, &quoter{})
+		newPodTemplate(template, additions{container: "tensorflow", everywhere: rapid.Bool().Draw(t, "everywhere")}).pour(&b, "", nil, &jsonStrings{})
 		decoder := json.NewDecoder(&b)
 		decoder.UseNumber()
 		var got any
@@ -163,7 +163,7 @@ func TestAdditions(t *testing.T) {
 				`"hostname":"j-worker-0","subdomain":"j","volumes":[{"name":"a","emptyDir":{}},{"name":"b"}]}`},
 	} {
 		var b bytes.Buffer
-		newPodTemplate([]byte(c.template), c.with).pour(&b, "j-worker-0", []training.EnvVar{{Name: "A", Value: "1"}}, &quoter{})
+		newPodTemplate([]byte(c.template), c.with).pour(&b, "j-worker-0", []training.EnvVar{{Name: "A", Value: "1"}}, &jsonStrings{})
 		if diff := gocmp.Diff(c.want, b.String()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.template, diff)
 		}

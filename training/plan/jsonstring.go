@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// quoter writes strings as JSON. Long ones of one job begin alike, as TF_CONFIG names every replica to every replica: what
+// jsonStrings writes strings as JSON. Long ones of one job begin alike, as TF_CONFIG names every replica to every replica: what
 // all have had in common so far is not written again.
-type quoter struct {
+type jsonStrings struct {
 	shared string
 	quoted []byte // shared as JSON, without the quotation mark at its end
 }
@@ -15,7 +15,7 @@ type quoter struct {
 // longValue is where it begins to matter.
 const longValue = 256
 
-func (q *quoter) add(to []byte, value string) []byte {
+func (q *jsonStrings) add(to []byte, value string) []byte {
 	if len(value) < longValue {
 		return append(to, quote(value)...)
 	}
@@ -30,7 +30,7 @@ func (q *quoter) add(to []byte, value string) []byte {
 }
 
 // share keeps what a value has in common with those before it, up to a whole character.
-func (q *quoter) share(value string) {
+func (q *jsonStrings) share(value string) {
 	n := len(value)
 	if q.shared != "" {
 		n = min(len(value), len(q.shared))

@@ -9,8 +9,8 @@ import (
 	"stoic/schema"
 )
 
-// TestQuoterIsJSON: whatever the values have in common, and wherever it ends, each comes out as JSON writes it.
-func TestQuoterIsJSON(t *testing.T) {
+// TestJSONStrings: whatever the values have in common, and wherever it ends, each comes out as JSON writes it.
+func TestJSONStrings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.StringMatching(`[a ~"\\<\x7f\né€😀]{0,20}`), rapid.Custom(func(t *rapid.T) string {
 			return string(rapid.SliceOfN(rapid.Byte(), 0, 8).Draw(t, "bytes")) // not always UTF-8
@@ -19,7 +19,7 @@ func TestQuoterIsJSON(t *testing.T) {
 		if plain := text.Draw(t, "plain"); string(quote(plain)) != string(schema.JSON(plain)) {
 			t.Fatalf("quote(%q) is %s", plain, quote(plain))
 		}
-		var q quoter
+		var q jsonStrings
 		for range 6 {
 			value := head[:rapid.IntRange(0, len(head)).Draw(t, "cut")] + text.Draw(t, "end")
 			if got, want := string(q.add([]byte("x"), value)), "x"+string(schema.JSON(value)); got != want {
