@@ -11,14 +11,14 @@ func TestFair(t *testing.T) {
 	for i := range 1000 {
 		f.Push(fmt.Sprint("flood/", i))
 	}
-	f.Push("calm/a")
-	f.Push("calm/b")
+	f.Push("quiet/a")
+	f.Push("quiet/b")
 	f.Push("no-namespace")
 	var order []string
 	for range 6 {
 		order = append(order, f.Pop())
 	}
-	if got := strings.Join(order, " "); got != "flood/0 calm/a no-namespace flood/1 calm/b flood/2" {
+	if got := strings.Join(order, " "); got != "flood/0 quiet/a no-namespace flood/1 quiet/b flood/2" {
 		t.Error(got)
 	}
 	for i := 3; f.Len() > 0; i++ {

@@ -151,8 +151,8 @@ func TestTally(t *testing.T) {
 func TestCanaries(t *testing.T) {
 	times := func(n int, d time.Duration) []time.Duration { return slices.Repeat([]time.Duration{d}, n) }
 	for name, c := range map[string]struct {
-		faulted, calm []time.Duration
-		want          int
+		faulted, reference []time.Duration
+		want               int
 	}{
 		"as fast":       {times(20, time.Second), times(20, time.Second), 0},
 		"noise":         {times(20, 1390*time.Millisecond), times(20, time.Second), 0},
@@ -161,7 +161,7 @@ func TestCanaries(t *testing.T) {
 		"none at all":   {nil, nil, 0},
 		"none that ran": {nil, times(20, time.Second), 0},
 	} {
-		tally := &tally{faulted: c.faulted, calm: c.calm}
+		tally := &tally{faulted: c.faulted, reference: c.reference}
 		if tally.canaries(&strings.Builder{}); tally.failures != c.want {
 			t.Errorf("%s: %d failures", name, tally.failures)
 		}

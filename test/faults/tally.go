@@ -19,12 +19,12 @@ import (
 
 // tally is what a run has come to.
 type tally struct {
-	began         time.Time
-	rows          []row
-	failures      int
-	texts         []string
-	real          int             // plans on real API servers that struck
-	faulted, calm []time.Duration // canaries
+	began              time.Time
+	rows               []row
+	failures           int
+	texts              []string
+	real               int             // plans on real API servers that struck
+	faulted, reference []time.Duration // canaries
 }
 
 type row struct {
@@ -67,7 +67,7 @@ func (t *tally) merge(goal plans.Goal, results []plans.Result) {
 		}
 		switch {
 		case result.Canary > 0 && goal == "G0" && result.Plan.Fault == plans.Fair:
-			t.calm = append(t.calm, result.Canary)
+			t.reference = append(t.reference, result.Canary)
 		case result.Canary > 0 && goal != "G0":
 			t.faulted = append(t.faulted, result.Canary)
 		}
@@ -126,13 +126,13 @@ const (
 
 // canaries compares healthy jobs that run beside faults with those that run without, in the same run (O8).
 func (t *tally) canaries(out io.Writer) {
-	if len(t.faulted) == 0 || len(t.calm) == 0 {
+	if len(t.faulted) == 0 || len(t.reference) == 0 {
 		return
 	}
-	faulted, calm := oracle.Quantile(t.faulted, 0.5), oracle.Quantile(t.calm, 0.5)
+	faulted, reference := oracle.Quantile(t.faulted, 0.5), oracle.Quantile(t.reference, 0.5)
 	fmt.Fprintf(out, "canary jobs ran after %v beside faults, after %v without (medians of %d and %d)\n",
-		faulted.Round(time.Millisecond), calm.Round(time.Millisecond), len(t.faulted), len(t.calm))
-	if len(t.calm) >= enough && len(t.faulted) >= enough && faulted > time.Duration(slower*float64(calm))+slack {
+		faulted.Round(time.Millisecond), reference.Round(time.Millisecond), len(t.faulted), len(t.reference))
+	if len(t.reference) >= enough && len(t.faulted) >= enough && faulted > time.Duration(slower*float64(reference))+slack {
 		t.addFailure("O8: healthy jobs beside faults are slower")
 	}
 }

@@ -37,15 +37,15 @@ func TestFlood(t *testing.T) {
 	for i := range floodSpaces {
 		r.namespace(t, f.space(i))
 	}
-	calm := r.namespace(t, "calm")
+	quiet := r.namespace(t, "quiet")
 
 	// The first operator tells so slowly that it dies with most of it untold.
 	p := r.operator(t, "", "--kube-api-qps", "-1", "--event-qps", "20")
 	created := f.create()
 	f.awaitProgress(t, "the flood to rise", func() (bool, string) { n := f.made.Load(); return n > floodSize/10, fmt.Sprint(n) })
-	r.apply(t, calm, manifest("canary", worker("", "")))
+	r.apply(t, quiet, manifest("canary", worker("", "")))
 	begin := time.Now()
-	r.awaitState(t, calm, "canary", training.Succeeded)
+	r.awaitState(t, quiet, "canary", training.Succeeded)
 	f.say(t, "a job in another namespace, whose pod runs for 1 s, succeeded within %s", time.Since(begin).Round(10*time.Millisecond))
 	f.awaitProgress(t, "a backlog", func() (bool, string) {
 		n, _ := p.metric(t, "training_operator_events_backlog")

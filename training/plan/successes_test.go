@@ -54,19 +54,19 @@ func TestSuccessesWait(t *testing.T) {
 		}
 	}
 	set(1, corev1.PodSucceeded, false)
-	want("while the status waits", at(time.Second, 0), false, "", calmFor-time.Second)
-	want("when the status does not wait any more", at(calmFor, settleFor), true, "", recordAfter)
-	p := at(calmFor, settleFor)
+	want("while the status waits", at(time.Second, 0), false, "", minDebounce-time.Second)
+	want("when the status does not wait any more", at(minDebounce, settleFor), true, "", recordAfter)
+	p := at(minDebounce, settleFor)
 	p.Ledger = nil
 	if err := w.apply(p); err != nil {
 		t.Fatal(err)
 	}
-	want("when it is in the status", at(calmFor, 0), false, "", recordAfter-calmFor)
+	want("when it is in the status", at(minDebounce, 0), false, "", recordAfter-minDebounce)
 	want("when nothing else was written for long", at(recordAfter, 0), false, "1", 0)
 
 	set(2, corev1.PodSucceeded, false)
 	want("while the next success waits", at(recordAfter, 0), false, "", settleFor)
-	want("with the next success", at(calmFor, settleFor), true, "1-2", 0)
+	want("with the next success", at(minDebounce, settleFor), true, "1-2", 0)
 	set(3, corev1.PodRunning, true)
 	want("while a pod is going", at(failureDebounce, 0), true, "1-2", 0)
 	set(3, corev1.PodRunning, false)

@@ -142,7 +142,7 @@ func (s *session) start(ctx context.Context) (err error) {
 	return s.begin(ctx)
 }
 
-// begin counting from here, when all is calm.
+// begin counting from here, when nothing is written any more.
 func (s *session) begin(ctx context.Context) (err error) {
 	if err := s.settle(ctx); err != nil {
 		return err

@@ -89,7 +89,7 @@ func always(*Attempt) bool { return true }
 
 // keep waits until a run without faults is quiet and makes it the reference of its scenario.
 func (s *Stage) keep(ctx context.Context, a *Attempt) error {
-	if err := a.Run.Quiet(ctx, 2*calm); err != nil {
+	if err := a.Run.Quiet(ctx, 2*stableFor); err != nil {
 		return fmt.Errorf("wait for a run to be quiet: %w", err)
 	}
 	a.Reference = observe(a.Scenario.Operator.Rules, a.Run, a.Track.Journal())
