@@ -194,7 +194,7 @@ func TestLane(t *testing.T) {
 		aboutSpec bool
 		age       time.Duration
 		want      string
-	}{{false, 0, "life"}, {false, oldNews, "life"}, {true, 0, "spec"}, {true, time.Hour, "past"}, {false, 2 * oldNews, "past"}} {
+	}{{false, 0, "lifecycle"}, {false, oldEvent, "lifecycle"}, {true, 0, "spec"}, {true, time.Hour, "past"}, {false, 2 * oldEvent, "past"}} {
 		if got := lane(schema.Event{AboutSpec: c.aboutSpec, Since: now.Add(-c.age)}, now); got != c.want {
 			t.Errorf("about the spec: %v, %s ago: %s, want %s", c.aboutSpec, c.age, got, c.want)
 		}

@@ -117,7 +117,7 @@ func resting(ctx context.Context, s *session, size int) error {
 
 // churn creates jobs and deletes each some seconds later.
 func churn(ctx context.Context, s *session, size int) error {
-	const rate, life = 20, 5 * 20
+	const rate, lifetime = 20, 5 * 20
 	if err := s.start(ctx); err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func churn(ctx context.Context, s *session, size int) error {
 		return s.environment.Admin.Send(ctx, http.MethodDelete, wire.JobsPath(measured)+"/"+jobName(i), wire.JSON, []byte(`{"propagationPolicy":"Background"}`), nil)
 	}
 	var half float64
-	err := s.paced(ctx, size+life, rate, func(i int) error {
+	err := s.paced(ctx, size+lifetime, rate, func(i int) error {
 		if i == size/2 {
 			f, err := s.process.Footprint()
 			if err != nil {
@@ -133,8 +133,8 @@ func churn(ctx context.Context, s *session, size int) error {
 			}
 			half = float64(f.Resident)
 		}
-		if i >= life {
-			if err := remove(i - life); err != nil {
+		if i >= lifetime {
+			if err := remove(i - lifetime); err != nil {
 				return err
 			}
 		}

@@ -72,8 +72,8 @@ func names(list []*unstructured.Unstructured) (found []string) {
 	return found
 }
 
-// TestLife: what is told before anybody asks, and after; of the job, of others, and of another of the same name.
-func TestLife(t *testing.T) {
+// TestRun: what is told before anybody asks, and after; of the job, of others, and of another of the same name.
+func TestRun(t *testing.T) {
 	r := newRecorder()
 	tell(r, watch.Added, object(t, "TFJob", "job", "j", 1, ""))
 	tell(r, watch.Added, object(t, "TFJob", "job-like", "x", 2, ""))
@@ -112,9 +112,9 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestLifeInManyNamespaces: the dependents of an object may be in other namespaces, and have names there that they have at
+// TestRunInManyNamespaces: the dependents of an object may be in other namespaces, and have names there that they have at
 // home, too; the object itself may be cluster-scoped. What others have there is no part of it.
-func TestLifeInManyNamespaces(t *testing.T) {
+func TestRunInManyNamespaces(t *testing.T) {
 	in := func(namespace string, u *unstructured.Unstructured) *unstructured.Unstructured {
 		u.SetNamespace(namespace)
 		return u

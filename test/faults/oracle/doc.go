@@ -5,7 +5,7 @@
 //
 //	O1  the end state is the same
 //	O2  every object was made and deleted as often
-//	O3  the process lives (judged by whoever runs it)
+//	O3  the process keeps running (judged by whoever runs it)
 //	O4  it makes progress (judged by whoever runs it)
 //	O5  what is wrong with a rejected object is told once, and stands in a condition
 //	O6  at no time does a rule not hold that always holds

@@ -69,7 +69,7 @@ func (s *Stage) attempt(p Plan, w *worker) (*Attempt, error) {
 	return a, nil
 }
 
-// run lives the scenario to its end state.
+// run takes the scenario to its end state.
 func (s *Stage) run(ctx context.Context, a *Attempt, result *Result) error {
 	running, cancel := context.WithTimeout(ctx, longestRun)
 	defer cancel()

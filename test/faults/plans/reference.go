@@ -42,7 +42,7 @@ func observe(rules oracle.Rules, run *history.Run, journal []proxy.Entry) refere
 // state of a job, or "" if there is none.
 func state(v history.View) string { return history.State(v.Job).Type }
 
-// Learn lives every scenario twice without a fault and keeps what it comes to. Both lives must agree: a scenario that
+// Learn runs every scenario twice without a fault and keeps what it comes to. Both runs must agree: a scenario that
 // does not come to the same end by itself can judge nothing.
 func (s *Stage) Learn(ctx context.Context, scenarios []scenario.Scenario) []Result {
 	var once, again []Plan
@@ -68,7 +68,7 @@ func fair(sc scenario.Scenario) Plan {
 // betweenCanaries is how many plans with a canary there are to one without faults.
 const betweenCanaries = 5
 
-// WithFair puts lives without faults among plans that time canaries: the two are compared under the same load.
+// WithFair puts runs without faults among plans that time canaries: the two are compared under the same load.
 func WithFair(all []Plan, scenarios []scenario.Scenario) []Plan {
 	scenarios = slices.DeleteFunc(slices.Clone(scenarios), func(s scenario.Scenario) bool { return !s.Operator.Canary })
 	var mixed []Plan

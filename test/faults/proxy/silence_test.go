@@ -31,7 +31,7 @@ func TestSilence(t *testing.T) {
 	}
 	p.Resume()
 	if got := ask(t, client, p, "POST", pods, pod("job-2")); got.Code != 201 {
-		t.Errorf("the living was told %+v", got)
+		t.Errorf("the running operator received %+v", got)
 	}
 	var faults []string
 	for _, e := range track.Journal() {

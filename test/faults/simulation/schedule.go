@@ -128,7 +128,7 @@ func (s *schedule) violated(format string, values ...any) {
 	s.note("VIOLATION %s", text)
 }
 
-// run is the whole life: the adversary's steps, then the fair ones.
+// run is the whole schedule: the adversary's steps, then the fair ones.
 func (s *schedule) run() {
 	s.note("%s", s.manifest.object())
 	s.user.create()

@@ -48,7 +48,7 @@ const (
 	mergeType = "application/merge-patch+json"
 )
 
-func TestLifeOfAPod(t *testing.T) {
+func TestPodLifecycle(t *testing.T) {
 	w := New(noon, served()...)
 	ask(t, w, 201, "POST", podPath, jsonType, aPod)
 	ask(t, w, 409, "POST", podPath, jsonType, aPod)
