@@ -73,7 +73,7 @@ const (
 	// what was sent. TestBacklogMemory measures it.
 	weight       = 600
 	memoryPeriod = 30 * time.Minute
-	oldEvent      = time.Minute
+	oldEvent     = time.Minute
 )
 
 func newBacklog(now time.Time) *backlog {
