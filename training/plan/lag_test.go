@@ -29,11 +29,11 @@ func TestLateAndUnreliable(t *testing.T) {
 			w.Deadline, w.Backoff = nil, nil
 		}
 		trouble := true
-		o := newOperator(w, func() mishap {
+		o := newOperator(w, func() writeFault {
 			if !trouble {
 				return none
 			}
-			return rapid.SampledFrom([]mishap{none, none, none, none, none, none, refused, unanswered, death}).Draw(t, "mishap")
+			return rapid.SampledFrom([]writeFault{none, none, none, none, none, none, refused, unanswered, killed}).Draw(t, "mishap")
 		})
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
 			switch rapid.IntRange(0, 3).Draw(t, "step") {

@@ -9,7 +9,7 @@
 //	history     all commits since the beginning; what watchers see is made from it
 //	step        one thing that the garbage collector could do next
 //
-// What is modelled is what decides about the fate of objects: metadata, preconditions, generations, finalizers, grace
+// What is modelled is what decides what becomes of objects: metadata, preconditions, generations, finalizers, grace
 // periods, owners, the status subresource, lists, watches. What is not: validation of specs (apart from the immutable
 // parts of a pod's), what admission and defaults add, managedFields, server-side apply, strategic merge patches, dry runs.
 //
