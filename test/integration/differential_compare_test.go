@@ -62,15 +62,15 @@ type finding struct {
 	trouble  error                  // that kept the API server from answering
 }
 
-// court asks the converter and the API server. What the server has answered once it is not asked again.
-type court struct {
+// comparison asks the converter and the API server. What the server has answered once it is not asked again.
+type comparison struct {
 	client   rest.Interface
 	answers  sync.Map // body to *apierrors.StatusError
 	requests atomic.Int64
 }
 
-// newCourt: warnings of the API server are not asked for.
-func newCourt(t *testing.T, r *rig) *court {
+// newComparison: warnings of the API server are not asked for.
+func newComparison(t *testing.T, r *rig) *comparison {
 	t.Helper()
 	config := rest.CopyConfig(r.config)
 	config.WarningHandler = rest.NoWarnings{}
@@ -78,7 +78,7 @@ func newCourt(t *testing.T, r *rig) *court {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &court{client: typed.CoreV1().RESTClient()}
+	return &comparison{client: typed.CoreV1().RESTClient()}
 }
 
 // restart policies go round, as they decide about parts of a template.
@@ -134,11 +134,11 @@ func inWordsOf(v any, kind *training.Kind) any {
 	})
 }
 
-func (c *court) judge(ctx context.Context, t trial) finding {
+func (c *comparison) compare(ctx context.Context, t trial) finding {
 	f := finding{trial: t}
 	result := convert.Object(t.kind, t.job())
 	if result.Rejection != nil {
-		c.judgeRejection(ctx, &f, result.Rejection)
+		c.compareRejection(ctx, &f, result.Rejection)
 		return f
 	}
 	f.outcome = bothTake
@@ -186,7 +186,7 @@ func objects(job *training.Job) (n int) {
 }
 
 // takesRaw says whether the API server would create a pod of the template as its author wrote it.
-func (c *court) takesRaw(ctx context.Context, t trial) bool {
+func (c *comparison) takesRaw(ctx context.Context, t trial) bool {
 	body, ok := t.pod()
 	f := finding{trial: t}
 	if ok {
@@ -195,8 +195,8 @@ func (c *court) takesRaw(ctx context.Context, t trial) bool {
 	return ok && f.refusal == nil && f.trouble == nil
 }
 
-// judgeRejection asks the API server for a pod of the template as its author wrote it, and for a service of the name.
-func (c *court) judgeRejection(ctx context.Context, f *finding, rejection *training.Rejection) {
+// compareRejection asks the API server for a pod of the template as its author wrote it, and for a service of the name.
+func (c *comparison) compareRejection(ctx context.Context, f *finding, rejection *training.Rejection) {
 	f.problems = slices.DeleteFunc(slices.Clone(rejection.Problems), func(p schema.Problem) bool { return p.Code == schema.MissingContainer })
 	if len(f.problems) == 0 {
 		f.outcome = jobsOwn
@@ -217,7 +217,7 @@ func (c *court) judgeRejection(ctx context.Context, f *finding, rejection *train
 }
 
 // ask the API server whether it would create an object.
-func (c *court) ask(ctx context.Context, f *finding, resource string, body []byte) {
+func (c *comparison) ask(ctx context.Context, f *finding, resource string, body []byte) {
 	answer, known := c.answers.Load(string(body))
 	if !known {
 		c.requests.Add(1)
