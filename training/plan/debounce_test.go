@@ -105,7 +105,7 @@ func TestDebounce(t *testing.T) {
 	delete(w.pods, "j-worker-1")
 	waits("a failure, just after a write", at(0, unknown), failureDebounce)
 	if p := at(failureDebounce, unknown); p.Status == nil || p.Status.ReplicaStatuses["Worker"].Active != 0 {
-		t.Errorf("a death: status %+v", p.Status)
+		t.Errorf("a failed pod: status %+v", p.Status)
 	}
 }
 

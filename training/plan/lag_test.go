@@ -33,7 +33,7 @@ func TestLateAndUnreliable(t *testing.T) {
 			if !trouble {
 				return none
 			}
-			return rapid.SampledFrom([]writeFault{none, none, none, none, none, none, refused, unanswered, killed}).Draw(t, "mishap")
+			return rapid.SampledFrom([]writeFault{none, none, none, none, none, none, refused, unanswered, crash}).Draw(t, "write fault")
 		})
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
 			switch rapid.IntRange(0, 3).Draw(t, "step") {

@@ -68,7 +68,7 @@ const (
 	none writeFault = iota
 	refused
 	unanswered // it was done, but who knows
-	killed
+	crash
 )
 
 func newOperator(w *world, writeFault func() writeFault) *operator {
@@ -243,7 +243,7 @@ func (o *operator) write(cache int, do func()) (done, killed bool) {
 	if outcome == none {
 		o.required[cache] = o.latest()
 	}
-	return outcome == none, outcome == killed
+	return outcome == none, outcome == crash
 }
 
 // enter puts a ledger on record. No pod is counted twice.

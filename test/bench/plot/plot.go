@@ -34,7 +34,7 @@ const (
 	left, right, top, bottom = 70.0, 180.0, 56.0, 62.0
 )
 
-// colors of lines, told apart by people who do not see all of them.
+// colors of lines, told apart by readers who do not see all of them.
 func color(i int) string {
 	all := []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"}
 	return all[i%len(all)]
