@@ -69,7 +69,7 @@ func ExactlyOne[T any](fields ...string) Rule {
 }
 
 // Hide: no message repeats what is below the fields, as it may be a credential. Conditions and events reach logs and
-// people that the object itself does not reach.
+// users that the object itself does not reach.
 func Hide[T any](fields ...string) Rule {
 	return Rule{reflect.TypeFor[T](), func(s *Shape) {
 		for _, name := range fields {
