@@ -228,8 +228,8 @@ func (r *Reader) text(s *Shape, v string) (sound bool) {
 			return false
 		}
 		hint := ""
-		if s.spelling.mend != nil && !r.at.hidden() {
-			hint = s.spelling.mend(v)
+		if s.spelling.suggest != nil && !r.at.hidden() {
+			hint = s.spelling.suggest(v)
 		}
 		r.Problem(s.spelling.code, r.quoted(v), s.spelling.want, hint)
 		return false

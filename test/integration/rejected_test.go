@@ -124,7 +124,7 @@ func rejectedThenRepaired(t *testing.T, r *rig) {
 	r.operator(t, ns)
 	for _, m := range nonsense() {
 		if m.path == "metadata.name" {
-			continue // no edit mends a name
+			continue // no edit corrects a name
 		}
 		checkRejected(t, r, ns, m)
 		// replace and not apply: the object was not applied by anyone, and its spec may not even be an object.

@@ -27,7 +27,7 @@ func TestFaultSecrets(t *testing.T) {
 		{"whatever its name", env(map[string]any{"name": "DB_PASS", "value": json.Number(markerNumber)}), reject(schema.TypeMismatch, inEnv+".value")},
 		{"a boolean whatever its name", env(map[string]any{"name": "A", "value": true}), reject(schema.TypeMismatch, inEnv+".value")},
 		{"a list", env(map[string]any{"name": "A", "value": []any{marker, json.Number(markerNumber)}}), reject(schema.TypeMismatch, inEnv+".value")},
-		{"a reference, mended", env(map[string]any{"name": "A", "valueFrom": map[string]any{"secretKeyRef": map[string]any{"name": "Xyzzy_7294", "key": "a"}}}),
+		{"a reference, corrected", env(map[string]any{"name": "A", "valueFrom": map[string]any{"secretKeyRef": map[string]any{"name": "Xyzzy_7294", "key": "a"}}}),
 			reject(schema.InvalidName, inEnv+".valueFrom.secretKeyRef.name")},
 		{"a divisor", env(map[string]any{"name": "A", "valueFrom": map[string]any{"resourceFieldRef": map[string]any{"resource": "limits.cpu", "divisor": markerNumber + "gb"}}}),
 			reject(schema.InvalidValue, inEnv+".valueFrom.resourceFieldRef.divisor")},

@@ -76,7 +76,7 @@ func (r *reader) trainer(list []any) int {
 	readable := true
 	for i, item := range list {
 		names[i] = nameOf(item)
-		readable = readable && names[i] != "" && convert.Mended(names[i]) != r.kind.Container
+		readable = readable && names[i] != "" && convert.Corrected(names[i]) != r.kind.Container
 		if names[i] == r.kind.Container {
 			return i
 		}

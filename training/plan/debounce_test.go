@@ -22,7 +22,7 @@ func TestOnlyMore(t *testing.T) {
 		"one is gone":           {counts{"Worker": {Active: 2}}, counts{"Worker": {Active: 1}}, false},
 		"one failed":            {counts{"Worker": {Active: 2}}, counts{"Worker": {Active: 1, Failed: 1}}, false},
 		"one failed, one runs":  {counts{"Worker": {Active: 2}}, counts{"Worker": {Active: 2, Failed: 1}}, false},
-		"a failure is mended":   {counts{"Worker": {Failed: 1}}, counts{"Worker": {Active: 1}}, false},
+		"a failure is repaired": {counts{"Worker": {Failed: 1}}, counts{"Worker": {Active: 1}}, false},
 		"one is done no more":   {counts{"Worker": {Succeeded: 1}}, counts{"Worker": {Active: 1}}, false},
 		"counts near their end": {counts{"Worker": {Active: 1<<31 - 1, Succeeded: 1<<31 - 1}}, counts{"Worker": {Active: 1, Succeeded: 1<<31 - 1}}, false},
 	} {

@@ -18,7 +18,7 @@ import (
 const (
 	tfJobs = "tfjobs.kubeflow.org"
 	shapes = "shapes" // the namespace
-	// repairLimit is how long the operator may take once what was broken is mended.
+	// repairLimit is how long the operator may take once what was broken is repaired.
 	repairLimit = 10 * time.Second
 	// outage is how long something is broken: long enough for back-offs to have grown.
 	outage = 25 * time.Second
