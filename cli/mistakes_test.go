@@ -12,8 +12,8 @@ import (
 	"stoic/schema"
 )
 
-// untold are the codes of which `stoic validate` says nothing, and why.
-func untold() map[schema.Code]string {
+// unreported are the codes of which `stoic validate` says nothing, and why.
+func unreported() map[schema.Code]string {
 	return map[schema.Code]string{
 		schema.Immutable: "a manifest does not say what its job was before: the API server compares the two, and refuses the change",
 	}
@@ -65,7 +65,7 @@ func TestMistakesShowEveryCode(t *testing.T) {
 		}
 		for _, code := range m.Codes {
 			shown[code] = true
-			if why := untold()[schema.Code(code)]; why != "" {
+			if why := unreported()[schema.Code(code)]; why != "" {
 				if got[code] {
 					t.Errorf("%s: %s is told, although %s", m.File, code, why)
 				}

@@ -39,7 +39,7 @@ func TestFlood(t *testing.T) {
 	}
 	quiet := r.namespace(t, "quiet")
 
-	// The first operator tells so slowly that it dies with most of it untold.
+	// The first operator tells so slowly that it dies with most of it unreported.
 	p := r.operator(t, "", "--kube-api-qps", "-1", "--event-qps", "20")
 	created := f.create()
 	f.awaitProgress(t, "the flood to rise", func() (bool, string) { n := f.made.Load(); return n > floodSize/10, fmt.Sprint(n) })

@@ -13,7 +13,7 @@ const (
 	minDebounce = 5 * time.Second
 	// maxDebounce is how long it may stand where replicas are slow to start: see debounceAfter.
 	maxDebounce = 15 * time.Second
-	// settleFor is how long such news waits for more of its kind, however old the status is: replicas that were started
+	// settleFor is how long such a change waits for more of its kind, however old the status is: replicas that were started
 	// together end together, and with the last of them comes the terminal condition.
 	settleFor = time.Second
 	// failureDebounce is how long a status that was just written stands before replicas that failed or vanished are. A failure is
@@ -26,7 +26,7 @@ const (
 //	what is new                                  waits
 //	a condition, a time, a generation            no
 //	a replica failed, or fewer are accounted for until the last status is failureDebounce old
-//	more replicas are active or have succeeded   until the last status is debounceAfter old, and it is news since settleFor
+//	more replicas are active or have succeeded   until the last status is debounceAfter old, and the change is known since settleFor
 //
 // What waits at a crash is written by the first pass of the next process: it knows of no last status.
 func (d *draft) statusDebounce() time.Duration {

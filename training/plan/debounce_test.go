@@ -86,7 +86,7 @@ func TestDebounce(t *testing.T) {
 	}
 	waits("after half a second", at(500*time.Millisecond, unknown), minDebounce-500*time.Millisecond)
 	waits("just before the debounce is over", at(minDebounce-time.Millisecond, unknown), settleFor)
-	waits("after an hour, as news", at(time.Hour, unknown), settleFor)
+	waits("after an hour, as a new change", at(time.Hour, unknown), settleFor)
 	waits("after an hour, half settled", at(time.Hour, settleFor/2), settleFor/2)
 	waits("settled, before the debounce is over", at(minDebounce/2, settleFor), minDebounce/2)
 	if p := at(minDebounce, settleFor); p.Status == nil || p.Pending || p.Status.ReplicaStatuses["Worker"].Active != 2 {
@@ -109,7 +109,7 @@ func TestDebounce(t *testing.T) {
 	}
 }
 
-// TestDebounceAfter: where the first replica was slow to run, news of the others waits for as long, but not for ever.
+// TestDebounceAfter: where the first replica was slow to run, changes of the others wait for as long, but not for ever.
 func TestDebounceAfter(t *testing.T) {
 	start := metav1.NewTime(time.Unix(1790000000, 0))
 	ran := func(after time.Duration, more ...training.ConditionType) *training.Status {

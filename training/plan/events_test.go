@@ -54,7 +54,7 @@ func TestCountedProblems(t *testing.T) {
 	}
 }
 
-// TestEventsArePlannedForAWhile: a process that ends with events untold has a successor that plans the very same
+// TestEventsArePlannedForAWhile: a process that ends with events unsent has a successor that plans the very same
 // ones, for as long as the API server surely remembers them, and not longer: a second one would appear.
 func TestEventsArePlannedForAWhile(t *testing.T) {
 	w := newWorld()
