@@ -74,7 +74,7 @@ func also(want string, code schema.Code, path string) string {
 	return want + "\n" + string(code) + " " + path
 }
 
-// outcome is the verdict, and code and path of everything that was told.
+// outcome is the terminal condition, and code and path of everything that was told.
 func outcome(r *Result) string {
 	lines := []string{run}
 	if r.Rejection != nil {

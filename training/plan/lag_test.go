@@ -17,7 +17,7 @@ import (
 )
 
 // TestLateAndUnreliable: whatever arrives late, is lost or fails, no plan breaks a rule, nothing is created behind an
-// end that is on record, and when the trouble is over the job comes to rest by itself, with its verdict.
+// end that is on record, and when the trouble is over the job comes to rest by itself, with its terminal condition.
 func TestLateAndUnreliable(t *testing.T) {
 	passes, writes := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -57,7 +57,7 @@ func TestLateAndUnreliable(t *testing.T) {
 		switch {
 		case lead == nil || lead.Replicas == 0 || o.Dynamic && !kind:
 		case kind && got != training.Succeeded, got == "":
-			t.Fatalf("at rest, and the verdict is %q: %+v", got, o.status)
+			t.Fatalf("at rest, and the terminal condition is %q: %+v", got, o.status)
 		}
 	})
 	if passes == 0 || writes == 0 { // how many there are is up to the draw

@@ -296,7 +296,7 @@ func checkPlaces(t *rapid.T, w *world) {
 }
 
 // TestConverges: left alone with kubelets that run what they are given to a good end, every job comes to rest,
-// with the verdict that its lead calls for, and then no plan writes anything.
+// with the terminal condition that its lead calls for, and then no plan writes anything.
 func TestConverges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := anyWorld(t)
@@ -334,13 +334,13 @@ func TestConverges(t *testing.T) {
 		job := w.job(w.observe().Head)
 		lead := job.ReplicaType(job.Success.ReplicaType)
 		if lead != nil && lead.Replicas > 0 && !w.Dynamic && w.status.Terminal() == "" {
-			t.Fatalf("no verdict: %+v", w.status)
+			t.Fatalf("no terminal condition: %+v", w.status)
 		}
 	})
 }
 
-// TestVerdicts: a fresh job whose pods all end well succeeds if it has a lead with replicas.
-func TestVerdicts(t *testing.T) {
+// TestTerminalConditions: a fresh job whose pods all end well succeeds if it has a lead with replicas.
+func TestTerminalConditions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := anyWorld(t)
 		w.knobs = w.anyKnobs(t)
@@ -366,7 +366,7 @@ func TestVerdicts(t *testing.T) {
 			want = training.Succeeded
 		}
 		if got := w.status.Terminal(); got != want {
-			t.Fatalf("verdict %q, want %q: %+v", got, want, w.status)
+			t.Fatalf("terminal condition %q, want %q: %+v", got, want, w.status)
 		}
 	})
 }

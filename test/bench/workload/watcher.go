@@ -21,7 +21,7 @@ type sight struct {
 	made  time.Time
 
 	created, running, restarted, ended, gone time.Time
-	verdict                                  training.ConditionType
+	terminal                                 training.ConditionType
 	rejected                                 bool
 }
 
@@ -118,10 +118,10 @@ func (w *watcher) job(event string, j *wire.Job, now time.Time) {
 		s.rejected, w.moved = true, now
 		w.counts.rejected++
 	}
-	for _, verdict := range []training.ConditionType{training.Succeeded, training.Failed} {
-		if j.Is(verdict) && !s.rejected {
+	for _, terminal := range []training.ConditionType{training.Succeeded, training.Failed} {
+		if j.Is(terminal) && !s.rejected {
 			first(&s.ended, now, &w.counts.ended, &w.moved)
-			s.verdict = verdict
+			s.terminal = terminal
 		}
 	}
 }

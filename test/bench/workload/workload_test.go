@@ -49,7 +49,7 @@ func TestWatcher(t *testing.T) {
 		t.Errorf("%d never seen, %d pods", n, w.peak())
 	}
 	a := w.jobs["a"]
-	if a.made != at(2) || a.running != at(5) || a.ended != at(7) || a.verdict != training.Succeeded || a.gone != at(9) {
+	if a.made != at(2) || a.running != at(5) || a.ended != at(7) || a.terminal != training.Succeeded || a.gone != at(9) {
 		t.Errorf("%+v", a)
 	}
 	if got := w.times(func(s *sight) time.Time { return s.made }); len(got) != 1 || got[0] != 2*time.Second {

@@ -64,7 +64,7 @@ type Limits struct {
 	// Notice is how long after a deletion was told the operator may not know of it, for example as the proxy holds its
 	// watches. One second.
 	Notice time.Duration
-	// Edited: others write to the status. A verdict may be wiped then, or its time; it may not become another one.
+	// Edited: others write to the status. A terminal condition may be wiped then, or its time; it may not become another one.
 	Edited bool
 	// Paths are those of the fields for which the job is rejected at some time of its run.
 	Paths []string

@@ -18,7 +18,7 @@ type Track struct {
 	last    time.Time
 	// dying is closed when the Do of the last Before or After is over; until then later requests wait, so that a
 	// crash at write k finds no write behind it. Those of the next run do not wait: the Do may await them.
-	dying  chan struct{}
+	dying    chan struct{}
 	stopping *run
 	// plain are the writes under way to which nothing happens.
 	plain map[*visit]bool

@@ -53,8 +53,8 @@ func (s *jobStatus) is(t string) bool {
 	return false
 }
 
-// verdict is Succeeded or Failed, whichever a reader of the status would take the job to have come to.
-func (s *jobStatus) verdict() string {
+// terminal is Succeeded or Failed, whichever a reader of the status would take the job to have come to.
+func (s *jobStatus) terminal() string {
 	for _, c := range s.Conditions {
 		if (c.Type == "Succeeded" || c.Type == "Failed") && c.Status == "True" && c.Reason != "InvalidSpec" {
 			return c.Type

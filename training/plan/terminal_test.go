@@ -8,9 +8,9 @@ import (
 	"stoic/training"
 )
 
-// TestVerdictIsNotedWhenPodsGo: pods of a finished job that stay cost nothing. When somebody else deletes them the verdict is
+// TestTerminalConditionIsNotedWhenPodsGo: pods of a finished job that stay cost nothing. When somebody else deletes them the terminal condition is
 // put into the ledger, so that a status which is wiped later can be put back. Found by the fault rig (G14).
-func TestVerdictIsNotedWhenPodsGo(t *testing.T) {
+func TestTerminalConditionIsNotedWhenPodsGo(t *testing.T) {
 	w := newWorld()
 	w.Roles, w.Clean = map[string]roleKnobs{"Worker": {}}, "None"
 	pass := func() Plan {
@@ -29,7 +29,7 @@ func TestVerdictIsNotedWhenPodsGo(t *testing.T) {
 		t.Fatalf("the status: %+v", w.status)
 	}
 	if p := pass(); p.Ledger != nil {
-		t.Errorf("the verdict is noted while the pod stays: %+v", p.Ledger)
+		t.Errorf("the terminal condition is noted while the pod stays: %+v", p.Ledger)
 	}
 	w.slow = true // the pod is seen to go
 	w.pods["j-worker-0"].Deleting = true
@@ -48,9 +48,9 @@ func TestVerdictIsNotedWhenPodsGo(t *testing.T) {
 	}
 }
 
-// TestVerdictIsNotedAfterPodsWent: the pods were deleted while no operator looked. The next one notes the verdict of a job that
+// TestTerminalConditionIsNotedAfterPodsWent: the pods were deleted while no operator looked. The next one notes the terminal condition of a job that
 // has just ended; those that ended long ago cost nothing when an operator begins. Found by the fault rig (G14).
-func TestVerdictIsNotedAfterPodsWent(t *testing.T) {
+func TestTerminalConditionIsNotedAfterPodsWent(t *testing.T) {
 	w := newWorld()
 	w.Roles, w.Clean = map[string]roleKnobs{"Worker": {}}, "None"
 	for range 2 {
