@@ -43,8 +43,8 @@ func TestMistakesGolden(t *testing.T) {
 	}
 }
 
-// toldLine is one line of what validate says: its severity and its code.
-var toldLine = regexp.MustCompile(`(?m): (error|warning): .* \[(\w+)\]$`)
+// reportedLine is one line of what validate says: its severity and its code.
+var reportedLine = regexp.MustCompile(`(?m): (error|warning): .* \[(\w+)\]$`)
 
 // TestMistakesShowEveryCode: the first line of a manifest names the codes that it gets, no more and no less; every code
 // is shown; and each is as bad as it says of itself.
@@ -56,11 +56,11 @@ func TestMistakesShowEveryCode(t *testing.T) {
 	shown := map[string]bool{}
 	for _, m := range all {
 		got := map[string]bool{}
-		for _, told := range toldLine.FindAllStringSubmatch(m.Told, -1) {
-			got[told[2]] = true
-			severity := schema.Code(told[2]).Severity()
-			if !strings.Contains(strings.ToLower(severity), told[1]) {
-				t.Errorf("%s: %s is said to be: %s; here it is of severity %s", m.File, told[2], severity, told[1])
+		for _, reported := range reportedLine.FindAllStringSubmatch(m.Reported, -1) {
+			got[reported[2]] = true
+			severity := schema.Code(reported[2]).Severity()
+			if !strings.Contains(strings.ToLower(severity), reported[1]) {
+				t.Errorf("%s: %s is said to be: %s; here it is of severity %s", m.File, reported[2], severity, reported[1])
 			}
 		}
 		for _, code := range m.Codes {

@@ -125,7 +125,7 @@ func liveOn(t *testing.T, s *apiServer, talk *bytes.Buffer) *live {
 	return l
 }
 
-// TestLivePages: no object is left out and none is told twice, also if the server forgets in the middle.
+// TestLivePages: no object is left out and none is reported twice, also if the server forgets in the middle.
 func TestLivePages(t *testing.T) {
 	for _, forgets := range []int{0, 1, restarts - 1} {
 		s := newAPIServer(t, storedJobs(10))
@@ -189,10 +189,10 @@ func TestLiveGivesUp(t *testing.T) {
 // TestLiveTells: a list that takes long is told of, and one that does not is not.
 func TestLiveTells(t *testing.T) {
 	s := newAPIServer(t, storedJobs(10))
-	told := make(chan struct{})
+	reported := make(chan struct{})
 	s.before = func(q server.Request) *metav1.Status {
 		if q.URL.Query().Has("continue") {
-			<-told
+			<-reported
 		}
 		return nil
 	}
@@ -201,7 +201,7 @@ func TestLiveTells(t *testing.T) {
 	var once sync.Once
 	l.patience, l.talk = time.Millisecond, writerFunc(func(p []byte) (int, error) {
 		if strings.HasPrefix(string(p), "4 ") {
-			once.Do(func() { close(told) })
+			once.Do(func() { close(reported) })
 		}
 		return talk.Write(p)
 	})

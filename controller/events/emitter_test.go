@@ -194,15 +194,15 @@ func TestEmitterTellsNothingTooLate(t *testing.T) {
 	}
 	e.Emit(headOf("a"), []schema.Event{happened(0), happened(44 * time.Minute), happened(sendFor), happened(sendFor + time.Second)})
 	e.Drain(context.Background(), 10*time.Second)
-	var told []string
+	var reported []string
 	for _, event := range s.events() {
-		told = append(told, event.Message)
+		reported = append(reported, event.Message)
 		if age := now.Sub(event.LastTimestamp.Time); age.String() != event.Message {
 			t.Errorf("%s ago: the event says %s", event.Message, age)
 		}
 	}
-	slices.Sort(told)
-	if diff := cmp.Diff([]string{"0s", "44m0s", "55m0s"}, told); diff != "" {
+	slices.Sort(reported)
+	if diff := cmp.Diff([]string{"0s", "44m0s", "55m0s"}, reported); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
 	if e.left() != 0 || testutil.ToFloat64(e.metrics.EventBacklog) != 0 || testutil.ToFloat64(e.metrics.Events.WithLabelValues("late")) != 1 {

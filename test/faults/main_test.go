@@ -171,15 +171,15 @@ func TestCanaries(t *testing.T) {
 // TestSummaries finds the line in which a test says what it has done, wherever it stands.
 func TestSummaries(t *testing.T) {
 	var log strings.Builder
-	var told []string
-	s := &summaries{out: &log, mark: "schedules", say: func(line string) { told = append(told, line) }}
+	var reported []string
+	s := &summaries{out: &log, mark: "schedules", say: func(line string) { reported = append(reported, line) }}
 	for _, part := range []string{"=== RUN\n    x_test.go:3: sched", "ules 300, steps 7\nno schedules here\n", "ok\n"} {
 		if _, err := s.Write([]byte(part)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if s.number != 300 || s.last != "schedules 300, steps 7" || len(told) != 1 || !strings.HasSuffix(log.String(), "ok\n") {
-		t.Errorf("%d %q %v", s.number, s.last, told)
+	if s.number != 300 || s.last != "schedules 300, steps 7" || len(reported) != 1 || !strings.HasSuffix(log.String(), "ok\n") {
+		t.Errorf("%d %q %v", s.number, s.last, reported)
 	}
 }
 

@@ -164,7 +164,7 @@ func mpiForeignConfig(t *testing.T, r *rig) {
 	r.kubectl(t, nil, "-n", ns, "create", "configmap", "pi-config", "--from-literal=hostfile=evil")
 	before := r.object(t, ns, "configmaps", "pi-config")
 	r.apply(t, ns, mpiManifest("pi", "", 1, "1s"))
-	r.told(t, ns, "pi", "NameConflict")
+	r.reported(t, ns, "pi", "NameConflict")
 	if pods := r.pods(t, ns, "pi"); len(pods) > 0 {
 		t.Errorf("it has pods: %v", pods)
 	}
@@ -269,7 +269,7 @@ func mpiForbidden(t *testing.T, r *rig) {
 	r.kubectl(t, nil, "delete", "clusterrolebinding", "training-operator-mpijob")
 	r.operator(t, ns)
 	r.apply(t, ns, mpiManifest("pi", "", 1, "1s"))
-	r.told(t, ns, "pi", training.ReasonDependentUnavailable)
+	r.reported(t, ns, "pi", training.ReasonDependentUnavailable)
 	if pods := r.pods(t, ns, "pi"); len(pods) > 0 {
 		t.Errorf("it has pods: %v", pods)
 	}

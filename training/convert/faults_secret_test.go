@@ -79,7 +79,7 @@ func TestFaultSecrets(t *testing.T) {
 			if got := outcome(got); got != f.want {
 				t.Errorf("got %s\nwant %s", got, f.want)
 			}
-			if text := strings.ReplaceAll(told(got), "_", "-"); strings.Contains(strings.ToLower(text), marker) || strings.Contains(text, markerNumber) {
+			if text := strings.ReplaceAll(reported(got), "_", "-"); strings.Contains(strings.ToLower(text), marker) || strings.Contains(text, markerNumber) {
 				t.Errorf("the secret is told: %s", text)
 			}
 		})
@@ -102,15 +102,15 @@ func TestShown(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			raw := sound(t)
 			apply(t, raw, f.put)
-			if text := told(check(t, raw)); !strings.Contains(text, f.shown) {
+			if text := reported(check(t, raw)); !strings.Contains(text, f.shown) {
 				t.Errorf("got %s\nwant %s", text, f.shown)
 			}
 		})
 	}
 }
 
-// told is every word that was told of an object.
-func told(r *Result) string {
+// reported is every word that was told of an object.
+func reported(r *Result) string {
 	var b strings.Builder
 	problems := r.Warnings
 	if r.Rejection != nil {

@@ -15,7 +15,7 @@ const nameLimit = 63
 // speaks for all.
 func (r *reader) name(name string, roles []draft) {
 	if name == "" {
-		return // told already
+		return // reported already
 	}
 	longest := ""
 	for i := range roles {

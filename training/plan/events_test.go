@@ -40,12 +40,12 @@ func TestCountedProblems(t *testing.T) {
 		put(w)
 		whole, cut := w.observe(), w.observe()
 		if name == "problems" {
-			cut.Rejection.Problems, cut.Rejection.More = all[:schema.MaxTold], 7
+			cut.Rejection.Problems, cut.Rejection.More = all[:schema.MaxReported], 7
 		} else {
-			cut.Head.Warnings, cut.Head.MoreWarnings = all[:schema.MaxTold], 7
+			cut.Head.Warnings, cut.Head.MoreWarnings = all[:schema.MaxReported], 7
 		}
 		want := Make(whole)
-		if n := len(want.Events); n != schema.MaxTold+1 || !strings.Contains(want.Events[n-1].Message, "7 more "+name) {
+		if n := len(want.Events); n != schema.MaxReported+1 || !strings.Contains(want.Events[n-1].Message, "7 more "+name) {
 			t.Errorf("%s: %+v", name, want.Events)
 		}
 		if diff := cmp.Diff(want, Make(cut)); diff != "" {

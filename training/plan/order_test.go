@@ -89,7 +89,7 @@ func TestOrderOfSuccessors(t *testing.T) {
 }
 
 // What dependent objects say of the replicas that run is not written for each that comes, but once before others start.
-func TestRunningIsToldOnce(t *testing.T) {
+func TestRunningIsReportedOnce(t *testing.T) {
 	w := launched(t, "Pending")
 	w.setPod(t, "j-worker-0", "Running")
 	if p := w.step(t); len(p.Patch) > 0 {

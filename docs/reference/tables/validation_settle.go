@@ -16,16 +16,16 @@ import (
 func (s *survey) settle(t reflect.Type, path string, object map[string]any) error {
 	const tries = 20
 	for range tries {
-		told := s.ask()
-		if len(told) == 0 {
+		reported := s.ask()
+		if len(reported) == 0 {
 			return nil
 		}
-		if !slices.ContainsFunc(told, func(p heard) bool { return repair(t, path, object, p) }) {
+		if !slices.ContainsFunc(reported, func(p heard) bool { return repair(t, path, object, p) }) {
 			break
 		}
 	}
-	if told := s.ask(); len(told) > 0 {
-		return fmt.Errorf("no right job has a %s at %s: %v", t.Name(), path, told)
+	if reported := s.ask(); len(reported) > 0 {
+		return fmt.Errorf("no right job has a %s at %s: %v", t.Name(), path, reported)
 	}
 	return nil
 }

@@ -173,10 +173,10 @@ func TestAwait(t *testing.T) {
 	if err := l.Await(ended, "a pod", there); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "wait for a pod") || !strings.Contains(err.Error(), "0 pods") {
 		t.Errorf("the error is %v", err)
 	}
-	if err := l.Told(context.Background(), object(t, "Pod", "job-worker-0", "p", 2, "")); err != nil {
+	if err := l.AwaitReported(context.Background(), object(t, "Pod", "job-worker-0", "p", 2, "")); err != nil {
 		t.Error(err)
 	}
-	if err := l.Told(ended, object(t, "Pod", "job-worker-0", "p", 3, "")); err == nil {
+	if err := l.AwaitReported(ended, object(t, "Pod", "job-worker-0", "p", 3, "")); err == nil {
 		t.Error("a version that was not told was")
 	}
 }

@@ -132,7 +132,7 @@ func Judge(rules Rules, run *history.Run, journal, lists []proxy.Entry, against 
 	add("O1", endState(against.Digest, found.Digest)...)
 	add("O2", counts("created", sum(against.Created, limits.Taken), found.Created)...)
 	add("O2", counts("deleted", sum(against.Deleted, limits.Taken), found.Deleted)...)
-	add("O5", c.told()...)
+	add("O5", c.reported()...)
 	for _, rule := range append([]func(*Case) []string{conditional, ours, noneLate, fresh}, rules.Always...) {
 		add("O6", rule(c)...)
 	}

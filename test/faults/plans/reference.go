@@ -16,8 +16,8 @@ type reference struct {
 	oracle.Reference
 	// writes are numbered requests, events among them; requests are these and reads of single objects.
 	writes, requests int
-	// told counts the events of watches, by resource.
-	told map[string]int
+	// reported counts the events of watches, by resource.
+	reported map[string]int
 	// state is the type of the last condition that is true, or "".
 	state string
 	// settled: the object is there, and has come to an end of its own accord; restores: what others take away then is made
@@ -27,14 +27,14 @@ type reference struct {
 
 func observe(rules oracle.Rules, run *history.Run, journal []proxy.Entry) reference {
 	view := run.View()
-	r := reference{Reference: oracle.Observe(rules, run, journal), requests: len(journal), told: map[string]int{}, state: state(view)}
+	r := reference{Reference: oracle.Observe(rules, run, journal), requests: len(journal), reported: map[string]int{}, state: state(view)}
 	r.settled = view.Job != nil && rules.Settled(view.Job)
 	r.restores = r.settled && rules.Restores(view.Job)
 	for _, e := range journal {
 		r.writes = max(r.writes, e.Number)
 	}
 	for _, v := range run.Versions() {
-		r.told[v.Resource.Resource]++
+		r.reported[v.Resource.Resource]++
 	}
 	return r
 }

@@ -141,7 +141,7 @@ func compare(ctx context.Context, t *testing.T, plain, disturbed *history.Run) {
 	if len(all) == 0 {
 		t.Fatal("nothing was recorded")
 	}
-	if err := disturbed.Told(ctx, all[len(all)-1].Object); err != nil {
+	if err := disturbed.AwaitReported(ctx, all[len(all)-1].Object); err != nil {
 		t.Fatal(err)
 	}
 	text := func(l *history.Run) (lines []string) {

@@ -170,7 +170,7 @@ func (b *beyond) streams() {
 			first = append(first, <-its)
 		}
 		stop()
-		if diff := cmp.Diff(told(strings.Split(strings.TrimSpace(string(mine)+string(more)), "\n")), told(first)); diff != "" {
+		if diff := cmp.Diff(reported(strings.Split(strings.TrimSpace(string(mine)+string(more)), "\n")), reported(first)); diff != "" {
 			b.Errorf("a watch with %s is told first (-model +real):\n%s", query, diff)
 		}
 	}
@@ -198,8 +198,8 @@ func (b *beyond) watch(path string) (lines <-chan string, stop func()) {
 	return all, stop
 }
 
-// told is what events say, in words that all servers share.
-func told(lines []string) (events []any) {
+// reported is what events say, in words that all servers share.
+func reported(lines []string) (events []any) {
 	for _, line := range lines {
 		var e struct {
 			Type   string
@@ -249,8 +249,8 @@ func (b *beyond) resources() {
 	b.same("an object that is not served", "GET", fooPath+"/a", "", "")
 	b.same("a list that is not served", "GET", fooPath, "", "")
 	line, more := <-its
-	if told, ended := b.model.More(mine); more || !ended || len(told) > 0 {
-		b.Errorf("the watch of a resource that is not served any more: model %q, ended: %v; real %q, ended: %v", told, ended, line, !more)
+	if reported, ended := b.model.More(mine); more || !ended || len(reported) > 0 {
+		b.Errorf("the watch of a resource that is not served any more: model %q, ended: %v; real %q, ended: %v", reported, ended, line, !more)
 	}
 	b.change("PATCH", fooCRD, patchType, `[{"op":"replace","path":"/spec/versions/0/served","value":true}]`)
 	b.model.Serve(foobars(true))

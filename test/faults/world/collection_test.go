@@ -58,7 +58,7 @@ func compareCollections(t *testing.T, r *real) int {
 	awaitCollector(t, r, "after")
 	each((*family).settled)
 	if *familyFlag >= 0 && families[*familyFlag] != nil {
-		t.Logf("family %d:\n%s", *familyFlag, strings.Join(families[*familyFlag].told, "\n"))
+		t.Logf("family %d:\n%s", *familyFlag, strings.Join(families[*familyFlag].reported, "\n"))
 	}
 	return len(numbers)
 }
@@ -107,7 +107,7 @@ func (f *family) split() error {
 		s := step{verb: "DELETE", resource: m.resource, name: m.name, body: tree{
 			"propagationPolicy": pick(f.author, "Background", "Foreground", "Foreground", "Orphan")}}
 		if diff, err := f.do(s); diff != "" || err != nil {
-			return fmt.Errorf("delete a member: %w\n%s\n%v", err, diff, f.told)
+			return fmt.Errorf("delete a member: %w\n%s\n%v", err, diff, f.reported)
 		}
 		if err := f.rest(); err != nil {
 			return err
@@ -122,7 +122,7 @@ func (f *family) split() error {
 // rest lets the model's collector work, in an order that is drawn; and in all others.
 func (f *family) rest() (err error) {
 	if f.rests, err = f.model.rests(); err != nil {
-		return fmt.Errorf("%w: %v", err, f.told)
+		return fmt.Errorf("%w: %v", err, f.reported)
 	}
 	for range 1000 {
 		steps := f.model.Collect()
@@ -130,10 +130,10 @@ func (f *family) rest() (err error) {
 			return nil
 		}
 		next := pick(f.author, steps...)
-		f.told = append(f.told, "the model's collector: "+next.What)
+		f.reported = append(f.reported, "the model's collector: "+next.What)
 		next.Do()
 	}
-	return fmt.Errorf("the model's collector does not come to rest: %v", f.told)
+	return fmt.Errorf("the model's collector does not come to rest: %v", f.reported)
 }
 
 // settled waits until what is left is the same as in the model, in the state to which the drawn order led or in another
@@ -161,7 +161,7 @@ func (f *family) settled() error {
 			}
 		}
 	}
-	return fmt.Errorf("what is left, - model + real (and in none of %d other orders):\n%s\n%v", len(f.rests), diff, strings.Join(f.told, "\n"))
+	return fmt.Errorf("what is left, - model + real (and in none of %d other orders):\n%s\n%v", len(f.rests), diff, strings.Join(f.reported, "\n"))
 }
 
 // left is what a side has, by resource.

@@ -124,7 +124,7 @@ func (w *World) sending(method, path, contentType, accept string, body []byte) (
 }
 
 // compare one sequence. Divergence is empty if there is none.
-func compare(r *real, seed, number uint64) (divergence string, told []string, err error) {
+func compare(r *real, seed, number uint64) (divergence string, reported []string, err error) {
 	p, err := newPair(r, fmt.Sprintf("s%d-%d", seed, number))
 	if err != nil {
 		return "", nil, err
@@ -133,7 +133,7 @@ func compare(r *real, seed, number uint64) (divergence string, told []string, er
 	steps := a.sequence(stepsEach)
 	for i, s := range steps {
 		if diff, err := p.do(s); diff != "" || err != nil {
-			return fmt.Sprintf("step %d, - model + real:\n%s", i, diff), p.told, err
+			return fmt.Sprintf("step %d, - model + real:\n%s", i, diff), p.reported, err
 		}
 	}
 	selector := pick(a, "", "x=1")
@@ -144,10 +144,10 @@ func compare(r *real, seed, number uint64) (divergence string, told []string, er
 		}
 		seen = append(seen, s.resource)
 		if diff, err := p.atLast(s.resource, selector); diff != "" || err != nil {
-			return diff, p.told, err
+			return diff, p.reported, err
 		}
 	}
-	return "", p.told, nil
+	return "", p.reported, nil
 }
 
 // atLast compares what is there, and what watchers were told.
@@ -241,17 +241,17 @@ func TestModelAndAPIServer(t *testing.T) {
 	var operations, divergences atomic.Int64
 	sequences := chosen(*sequencesFlag, *onlyFlag, *familyFlag)
 	sideBySide(sequences, func(number int) {
-		divergence, told, err := compare(r, *seedFlag, uint64(number))
-		operations.Add(int64(len(told)))
+		divergence, reported, err := compare(r, *seedFlag, uint64(number))
+		operations.Add(int64(len(reported)))
 		if err != nil {
 			t.Errorf("sequence %d: %v", number, err)
 		}
 		switch {
 		case divergence != "" && divergences.Add(1) <= moreToTell:
 			t.Errorf("sequence %d: %s\n%s\nagain: go run ./test/faults -goals G10 -seed %d -sequence %d",
-				number, divergence, strings.Join(told[max(0, len(told)-tellSteps):], "\n"), *seedFlag, number)
+				number, divergence, strings.Join(reported[max(0, len(reported)-tellSteps):], "\n"), *seedFlag, number)
 		case *onlyFlag >= 0:
-			t.Logf("sequence %d:\n%s", number, strings.Join(told, "\n"))
+			t.Logf("sequence %d:\n%s", number, strings.Join(reported, "\n"))
 		}
 	})
 	if divergences.Load() > 0 {

@@ -17,7 +17,7 @@ type pair struct {
 	real        *real
 	left, right *side // model, real
 	since       string
-	told        []string // the steps and answers so far
+	reported    []string // the steps and answers so far
 }
 
 func modelled() []Resource {
@@ -57,7 +57,7 @@ func (p *pair) do(s step) (divergence string, err error) {
 	if s.verb == list {
 		left = p.asCached(s, before, left, right)
 	}
-	p.told = append(p.told, fmt.Sprintf("%v\n    model %d %.600s\n    real  %d %.600s", s, left.Code, left.original, right.Code, right.original))
+	p.reported = append(p.reported, fmt.Sprintf("%v\n    model %d %.600s\n    real  %d %.600s", s, left.Code, left.original, right.Code, right.original))
 	if (left.unreadable != "") && (right.unreadable != "" || right.Code == left.Code && left.Code > 399) || right.Code == 404 && left.Code == 404 {
 		return "", nil // a path that nobody serves is told in a text
 	}

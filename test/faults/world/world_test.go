@@ -63,11 +63,11 @@ func TestPodLifecycle(t *testing.T) {
 	ask(t, w, 409, "DELETE", podPath+"/p", jsonType, `{"preconditions":{"uid":"other"}}`)
 	ask(t, w, 200, "DELETE", podPath+"/p", jsonType, `{}`)
 	ask(t, w, 404, "GET", podPath+"/p", jsonType, "")
-	var told []string
+	var reported []string
 	for _, c := range w.Events("pods", "a", 0) {
-		told = append(told, c.Type)
+		reported = append(reported, c.Type)
 	}
-	if got := strings.Join(told, " "); got != "ADDED MODIFIED MODIFIED DELETED" {
+	if got := strings.Join(reported, " "); got != "ADDED MODIFIED MODIFIED DELETED" {
 		t.Errorf("watchers are told %s", got)
 	}
 }
@@ -117,11 +117,11 @@ func TestSelectedWatch(t *testing.T) {
 	if watch == nil || !IsWatch(r) {
 		t.Fatalf("the watch is refused: %d %s", code, body)
 	}
-	var told []string
+	var reported []string
 	for _, c := range w.Seen(watch, watch.Since) {
-		told = append(told, c.Type+" "+c.Labels["x"]+" "+Get(c.Tree, "metadata", "resourceVersion").(string))
+		reported = append(reported, c.Type+" "+c.Labels["x"]+" "+Get(c.Tree, "metadata", "resourceVersion").(string))
 	}
-	if got := strings.Join(told, ", "); got != "ADDED y 101, DELETED y 102, ADDED y 104" {
+	if got := strings.Join(reported, ", "); got != "ADDED y 101, DELETED y 102, ADDED y 104" {
 		t.Errorf("a watcher of x=y is told %s", got)
 	}
 	if state := w.State(watch); len(state) != 1 || state[0].Version != 104 {
@@ -182,18 +182,18 @@ func TestSameTwice(t *testing.T) {
 		w := New(noon, modelled()...)
 		s := newSide("a", w.sending)
 		a := newAuthor(7, 7)
-		var told strings.Builder
+		var reported strings.Builder
 		for _, step := range a.sequence(300) {
 			answer, err := s.do(step)
 			if err != nil {
 				t.Fatal(err)
 			}
-			told.WriteString(answer.original)
+			reported.WriteString(answer.original)
 			for _, c := range w.Collect() {
-				told.WriteString(c.What)
+				reported.WriteString(c.What)
 			}
 		}
-		return told.String()
+		return reported.String()
 	}
 	first := story()
 	for range 5 {
