@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"stoic/test/faults/world"
-	"stoic/test/faults/world/server"
+	"stoic/test/faults/apimodel"
+	"stoic/test/faults/apimodel/server"
 	"stoic/training"
 	"stoic/training/kinds"
 )
@@ -39,7 +39,7 @@ func newAPIServer(t *testing.T, text string) *apiServer {
 	served := strings.TrimSpace(text) != "not served"
 	for _, kind := range kinds.All() {
 		if served {
-			s.Serve(world.Resource{Group: kind.Group, Version: kind.Version, Plural: kind.Plural, Kind: kind.Name, Namespaced: true, Status: true})
+			s.Serve(apimodel.Resource{Group: kind.Group, Version: kind.Version, Plural: kind.Plural, Kind: kind.Name, Namespaced: true, Status: true})
 		}
 	}
 	if strings.TrimSpace(text) == "forbidden" {

@@ -25,8 +25,8 @@ import (
 
 	"stoic/controller/serve"
 	"stoic/schema"
-	"stoic/test/faults/world"
-	"stoic/test/faults/world/server"
+	"stoic/test/faults/apimodel"
+	"stoic/test/faults/apimodel/server"
 )
 
 // eventServer counts what is posted to a model of the API server; fail lets it answer something else.
@@ -40,7 +40,7 @@ const cutOff = -1
 // newEventServer takes every event unless fail returns an HTTP code, or cutOff to take it and answer nothing.
 func newEventServer(t *testing.T, fail func(post int) int) *eventServer {
 	t.Helper()
-	s := &eventServer{Server: server.New(t, world.Resource{Version: "v1", Plural: "events", Kind: "Event", Namespaced: true})}
+	s := &eventServer{Server: server.New(t, apimodel.Resource{Version: "v1", Plural: "events", Kind: "Event", Namespaced: true})}
 	s.Before = func(server.Request) (no *metav1.Status) {
 		s.Locked(func() {
 			s.posts++

@@ -17,7 +17,7 @@ import (
 	"stoic/controller"
 	"stoic/convert"
 	"stoic/schema"
-	"stoic/test/faults/world/server"
+	"stoic/test/faults/apimodel/server"
 )
 
 func gadgets() Program {

@@ -8,7 +8,7 @@ import (
 	"stoic/training"
 )
 
-// examine says whether the world is as the job asks for, now that it is at rest.
+// examine says whether the model is as the job asks for, now that it is at rest.
 //
 //	the job           its children                                   its status
 //	gone              none that name it as their owner               -

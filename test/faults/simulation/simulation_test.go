@@ -110,7 +110,7 @@ func report(o Outcome) string {
 }
 
 // takeTurns makes a seed one schedule. An informer that tells of two children queues their job twice; on two processors a
-// worker may come in between, and reconcile twice instead of once. If a write of the first is lost, the world sees that.
+// worker may come in between, and reconcile twice instead of once. If a write of the first is lost, the model sees that.
 // On one processor a goroutine runs until it waits.
 func takeTurns(t *testing.T) {
 	processors := runtime.GOMAXPROCS(1)

@@ -1,4 +1,4 @@
-package world
+package apimodel
 
 import (
 	"fmt"
@@ -42,8 +42,8 @@ type Change struct {
 	before *object
 }
 
-// World is one API server. It is not safe for concurrent use.
-type World struct {
+// Model is one API server. It is not safe for concurrent use.
+type Model struct {
 	clock     func() time.Time
 	resources []Resource
 	stores    map[string]*store // by plural
@@ -79,8 +79,8 @@ type object struct {
 const start = 100
 
 // New is an empty server. Time is what clock says; every namespace exists.
-func New(clock func() time.Time, resources ...Resource) *World {
-	w := &World{clock: clock, resources: resources, stores: map[string]*store{}, version: start,
+func New(clock func() time.Time, resources ...Resource) *Model {
+	w := &Model{clock: clock, resources: resources, stores: map[string]*store{}, version: start,
 		closing: map[string]bool{}, selectors: map[string]labels.Selector{}, foreground: map[string]bool{}}
 	for _, r := range resources {
 		w.stores[r.Plural] = &store{Resource: r, traits: traitsOf(r), objects: map[string]*object{}}
@@ -89,21 +89,21 @@ func New(clock func() time.Time, resources ...Resource) *World {
 }
 
 // Version of the last commit.
-func (w *World) Version() int64 { return w.version }
+func (w *Model) Version() int64 { return w.version }
 
-// Compact forgets how the world was before version: lists and watches of it are answered with 410.
-func (w *World) Compact(version int64) { w.compacted = max(w.compacted, min(version, w.version)) }
+// Compact forgets how the model was before version: lists and watches of it are answered with 410.
+func (w *Model) Compact(version int64) { w.compacted = max(w.compacted, min(version, w.version)) }
 
 // Compacted is the oldest version that can still be asked for.
-func (w *World) Compacted() int64 { return w.compacted }
+func (w *Model) Compacted() int64 { return w.compacted }
 
 // SetCache says how far the server's watch cache has come; 0 is to the last commit, as in a new server. Lists that accept
 // older data ("resourceVersion=0", or no older than a version) are answered from there. All that a cache is behind is what
 // clients can see of it; a real server's is behind by chance.
-func (w *World) SetCache(version int64) { w.cache = version }
+func (w *Model) SetCache(version int64) { w.cache = version }
 
 // cached is the version of the watch cache, when a list wants one that is no older than asked.
-func (w *World) cached(asked int64) int64 {
+func (w *Model) cached(asked int64) int64 {
 	if w.cache == 0 {
 		return w.version
 	}
@@ -111,15 +111,15 @@ func (w *World) cached(asked int64) int64 {
 }
 
 // Close says that a namespace is being deleted: nothing can be created in it any more.
-func (w *World) Close(namespace string) { w.closing[namespace] = true }
+func (w *Model) Close(namespace string) { w.closing[namespace] = true }
 
 // Changes are all commits after a version, in order.
-func (w *World) Changes(after int64) []Change {
+func (w *Model) Changes(after int64) []Change {
 	return w.history[min(max(after-start, 0), int64(len(w.history))):]
 }
 
 // Events are the commits of one resource after a version, in order; an empty namespace is all of them.
-func (w *World) Events(resource, namespace string, after int64) []Change {
+func (w *Model) Events(resource, namespace string, after int64) []Change {
 	var found []Change
 	for _, c := range w.Changes(after) {
 		if c.Resource == resource && (namespace == "" || c.Namespace == namespace) {
@@ -130,7 +130,7 @@ func (w *World) Events(resource, namespace string, after int64) []Change {
 }
 
 // Objects are those of one resource, by namespace and name. Nobody may write to them.
-func (w *World) Objects(resource string) []map[string]any {
+func (w *Model) Objects(resource string) []map[string]any {
 	s := w.stores[resource]
 	if s == nil {
 		return nil
@@ -143,7 +143,7 @@ func (w *World) Objects(resource string) []map[string]any {
 }
 
 // Object is one of them, or nil.
-func (w *World) Object(resource, namespace, name string) map[string]any {
+func (w *Model) Object(resource, namespace, name string) map[string]any {
 	if s := w.stores[resource]; s != nil {
 		if o := s.objects[namespace+"/"+name]; o != nil {
 			return o.tree
@@ -167,8 +167,8 @@ func Get(tree map[string]any, path ...string) any {
 
 func (s *store) keys() []string { return slices.Sorted(maps.Keys(s.objects)) }
 
-// commit makes tree the state of an object; a nil tree deletes it. Tree is the world's from now on. Was is the state before.
-func (w *World) commit(s *store, was *object, tree map[string]any) *object {
+// commit makes tree the state of an object; a nil tree deletes it. Tree is the model's from now on. Was is the state before.
+func (w *Model) commit(s *store, was *object, tree map[string]any) *object {
 	w.version++
 	c := Change{Type: Modified, Version: w.version, Resource: s.Plural, before: was}
 	switch {
@@ -200,17 +200,17 @@ func (w *World) commit(s *store, was *object, tree map[string]any) *object {
 }
 
 // newUID numbers objects.
-func (w *World) newUID() string {
+func (w *Model) newUID() string {
 	w.uids++
 	return fmt.Sprintf("00000000-0000-4000-8000-%012d", w.uids)
 }
 
-func (w *World) now() time.Time { return w.clock().UTC().Truncate(time.Second) }
+func (w *Model) now() time.Time { return w.clock().UTC().Truncate(time.Second) }
 
 func stamp(t time.Time) string { return t.Format(time.RFC3339) }
 
 // at is the state of a resource as of an earlier version: of each object the last change until then.
-func (w *World) at(s *store, version int64) map[string]*object {
+func (w *Model) at(s *store, version int64) map[string]*object {
 	if version >= w.version {
 		return s.objects
 	}

@@ -1,4 +1,4 @@
-package world
+package apimodel
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-func (w *World) patch(q *request) (int, []byte, error) {
+func (w *Model) patch(q *request) (int, []byte, error) {
 	media, _, _ := strings.Cut(q.contentType, ";")
 	patchType := types.PatchType(media)
 	if patchType != types.MergePatchType && patchType != types.JSONPatchType {

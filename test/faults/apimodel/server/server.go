@@ -16,7 +16,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
 
-	"stoic/test/faults/world"
+	"stoic/test/faults/apimodel"
 )
 
 // Request is what a client asks for.
@@ -30,9 +30,9 @@ type Request struct {
 	Gone                      <-chan struct{} // closed when its client does not wait any more
 }
 
-// Server serves one world. Its fields are used within Locked once requests come.
+// Server serves one model. Its fields are used within Locked once requests come.
 type Server struct {
-	*world.World
+	*apimodel.Model
 	URL string
 	// Before is asked before each request is served, without the lock, and may wait. A Status is the answer in place of the
 	// model's.
@@ -49,9 +49,9 @@ type Server struct {
 }
 
 // New serves resources until the test ends.
-func New(t *testing.T, resources ...world.Resource) *Server {
+func New(t *testing.T, resources ...apimodel.Resource) *Server {
 	t.Helper()
-	s := &Server{World: world.New(time.Now, resources...), Held: map[string]bool{}}
+	s := &Server{Model: apimodel.New(time.Now, resources...), Held: map[string]bool{}}
 	s.changed = sync.NewCond(&s.mu)
 	front := httptest.NewServer(s)
 	s.URL = front.URL
@@ -113,8 +113,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func read(r *http.Request) (Request, error) {
 	body, err := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	q := Request{Method: r.Method, URL: r.URL, Body: body, Watch: world.IsWatch(r), Gone: r.Context().Done()}
-	q.Resource, q.Namespace, q.Name = world.Target(r.URL.Path)
+	q := Request{Method: r.Method, URL: r.URL, Body: body, Watch: apimodel.IsWatch(r), Gone: r.Context().Done()}
+	q.Resource, q.Namespace, q.Name = apimodel.Target(r.URL.Path)
 	return q, err
 }
 

@@ -1,4 +1,4 @@
-package world
+package apimodel
 
 import (
 	"net/http"
@@ -25,9 +25,9 @@ func served() []Resource {
 func noon() time.Time { return time.Date(2024, 1, 2, 12, 0, 0, 0, time.UTC) }
 
 // ask sends a request and fails unless it is answered with the code.
-func ask(t *testing.T, w *World, want int, method, path, contentType, body string) map[string]any {
+func ask(t *testing.T, w *Model, want int, method, path, contentType, body string) map[string]any {
 	t.Helper()
-	r, err := http.NewRequest(method, "http://world"+path, strings.NewReader(body))
+	r, err := http.NewRequest(method, "http://model"+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestPodLifecycle(t *testing.T) {
 func BenchmarkPatch(b *testing.B) {
 	w := New(noon, served()...)
 	send := func(method, path, contentType, body string) {
-		r, _ := http.NewRequest(method, "http://world"+path, strings.NewReader(body))
+		r, _ := http.NewRequest(method, "http://model"+path, strings.NewReader(body))
 		r.Header.Set("Content-Type", contentType)
 		if code, answer := w.Do(r); code > 299 {
 			b.Fatalf("%d %s", code, answer)
@@ -95,7 +95,7 @@ func BenchmarkCreate(b *testing.B) {
 			if rq[0] == "DELETE" {
 				body = `{}`
 			}
-			r, _ := http.NewRequest(rq[0], "http://world"+rq[1], strings.NewReader(body))
+			r, _ := http.NewRequest(rq[0], "http://model"+rq[1], strings.NewReader(body))
 			if code, answer := w.Do(r); code > 299 {
 				b.Fatalf("%d %s", code, answer)
 			}
@@ -109,7 +109,7 @@ func TestSelectedWatch(t *testing.T) {
 	ask(t, w, 200, "PATCH", podPath+"/p", mergeType, `{"metadata":{"labels":{"x":"other"}}}`)
 	ask(t, w, 200, "PATCH", podPath+"/p", mergeType, `{"metadata":{"labels":{"z":"unseen"}}}`)
 	ask(t, w, 200, "PATCH", podPath+"/p", mergeType, `{"metadata":{"labels":{"x":"y"}}}`)
-	r, err := http.NewRequest("GET", "http://world/api/v1/pods?watch=1&labelSelector=x%3Dy&resourceVersion=100", nil)
+	r, err := http.NewRequest("GET", "http://model/api/v1/pods?watch=1&labelSelector=x%3Dy&resourceVersion=100", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package world
+package apimodel
 
 import (
 	"net/http"
@@ -14,7 +14,7 @@ type Stream struct {
 }
 
 // Begin answers a request for a watch, with what it is told first: all that is there, if it names no version or wants that.
-func (w *World) Begin(r *http.Request) (s *Stream, first []byte, code int, body []byte) {
+func (w *Model) Begin(r *http.Request) (s *Stream, first []byte, code int, body []byte) {
 	watch, code, body := w.Watching(r)
 	if watch == nil {
 		return nil, nil, code, body
@@ -33,7 +33,7 @@ func (w *World) Begin(r *http.Request) (s *Stream, first []byte, code int, body 
 
 // More is what a watch is told of what has happened since, and whether it has ended: since its resource is not served any more, or
 // since it came too late for something.
-func (w *World) More(s *Stream) (events []byte, ended bool) {
+func (w *Model) More(s *Stream) (events []byte, ended bool) {
 	switch {
 	case w.stores[s.watch.Resource.Plural].withdrawn:
 		return nil, true

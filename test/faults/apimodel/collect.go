@@ -1,4 +1,4 @@
-package world
+package apimodel
 
 import (
 	"slices"
@@ -12,9 +12,9 @@ type Step struct {
 	Do   func()
 }
 
-// Collect returns what the garbage collector could do now, in an order that depends on nothing but the world.
+// Collect returns what the garbage collector could do now, in an order that depends on nothing but the model.
 // When it returns nothing, the collector is at rest. Where the real one's workers race, several states of rest can be reached.
-func (w *World) Collect() []Step {
+func (w *Model) Collect() []Step {
 	var steps []Step
 	for _, r := range w.resources {
 		s := w.stores[r.Plural]
@@ -30,7 +30,7 @@ func (w *World) Collect() []Step {
 }
 
 // ofOwner: an object that is being deleted and whose dependents come first.
-func (w *World) ofOwner(s *store, o *object) (steps []Step) {
+func (w *Model) ofOwner(s *store, o *object) (steps []Step) {
 	if o.meta.DeletionTimestamp == nil {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (w *World) ofOwner(s *store, o *object) (steps []Step) {
 }
 
 // finish takes the finalizer away.
-func (w *World) finish(s *store, o *object, finalizer, of string) Step {
+func (w *Model) finish(s *store, o *object, finalizer, of string) Step {
 	return Step{"take " + finalizer + " off " + of, func() {
 		left := slices.DeleteFunc(slices.Clone(o.meta.Finalizers), func(f string) bool { return f == finalizer })
 		tree := unfold(o.tree)
@@ -79,7 +79,7 @@ func (d dependent) name() string {
 }
 
 // dependents are the objects in the namespace that name the owner's UID.
-func (w *World) dependents(owner *object) (found []dependent) {
+func (w *Model) dependents(owner *object) (found []dependent) {
 	for _, r := range w.resources {
 		s := w.stores[r.Plural]
 		for _, key := range s.keys() {
@@ -96,7 +96,7 @@ func (w *World) dependents(owner *object) (found []dependent) {
 }
 
 // disown takes the references to some owners off a dependent.
-func (w *World) disown(d dependent, owners ...*metav1.ObjectMeta) {
+func (w *Model) disown(d dependent, owners ...*metav1.ObjectMeta) {
 	tree := unfold(d.object.tree)
 	references, _ := metaOf(tree)["ownerReferences"].([]any)
 	var left []any
@@ -113,7 +113,7 @@ func (w *World) disown(d dependent, owners ...*metav1.ObjectMeta) {
 }
 
 // unblock makes the owners of an object not wait for its end.
-func (w *World) unblock(s *store, o *object) {
+func (w *Model) unblock(s *store, o *object) {
 	owners := slices.Clone(o.meta.OwnerReferences)
 	for i := range owners {
 		if blocking(owners[i]) {
@@ -133,10 +133,10 @@ func blocking(r metav1.OwnerReference) bool {
 func blocks(o *object) bool { return slices.ContainsFunc(o.meta.OwnerReferences, blocking) }
 
 // seenInForeground: the collector has seen the deletion of the dependent in the foreground.
-func (w *World) seenInForeground(d dependent) bool { return w.foreground[string(d.object.meta.UID)] }
+func (w *Model) seenInForeground(d dependent) bool { return w.foreground[string(d.object.meta.UID)] }
 
 // ofDependent: an object whose owners are gone, or wait for its end.
-func (w *World) ofDependent(s *store, o *object) *Step {
+func (w *Model) ofDependent(s *store, o *object) *Step {
 	if len(o.meta.OwnerReferences) == 0 || o.meta.DeletionTimestamp != nil {
 		return nil
 	}
@@ -181,7 +181,7 @@ func (w *World) ofDependent(s *store, o *object) *Step {
 }
 
 // owner that a reference names, nil if there is none. Known is false if its kind is not.
-func (w *World) owner(o *object, r metav1.OwnerReference) (owner *object, known bool) {
+func (w *Model) owner(o *object, r metav1.OwnerReference) (owner *object, known bool) {
 	for _, resource := range w.resources {
 		if resource.Kind != r.Kind || resource.apiVersion() != r.APIVersion {
 			continue

@@ -1,4 +1,4 @@
-package world
+package apimodel
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 // What changes a server other than by a request: CRDs that come and go, webhooks, an etcd that is written to or restored.
 
 // Serve begins to serve a resource. Of one that is served already, or was, it changes how; its objects are still there.
-func (w *World) Serve(r Resource) {
+func (w *Model) Serve(r Resource) {
 	w.Unserve(r.Plural)
 	s := w.stores[r.Plural]
 	if s == nil {
@@ -25,7 +25,7 @@ func (w *World) Serve(r Resource) {
 }
 
 // Unserve ends that, as a CRD does whose version is not served any more. Its objects stay in etcd.
-func (w *World) Unserve(plural string) {
+func (w *Model) Unserve(plural string) {
 	if s := w.stores[plural]; s != nil {
 		s.withdrawn = true
 	}
@@ -34,9 +34,9 @@ func (w *World) Unserve(plural string) {
 
 // Admit is asked of each object that a request is about to write, and may change it: as a mutating webhook, or a schema that
 // drops fields. Nil changes nothing.
-func (w *World) Admit(change func(plural string, object map[string]any)) { w.admit = change }
+func (w *Model) Admit(change func(plural string, object map[string]any)) { w.admit = change }
 
-func (w *World) admitted(s *store, tree map[string]any) map[string]any {
+func (w *Model) admitted(s *store, tree map[string]any) map[string]any {
 	if w.admit == nil {
 		return tree
 	}
@@ -46,10 +46,10 @@ func (w *World) admitted(s *store, tree map[string]any) map[string]any {
 }
 
 // Open says that a namespace is there again after it was closed.
-func (w *World) Open(namespace string) { delete(w.closing, namespace) }
+func (w *Model) Open(namespace string) { delete(w.closing, namespace) }
 
-// Clone of a world: what is done to one does not show in the other.
-func (w *World) Clone() *World {
+// Clone of a model: what is done to one does not show in the other.
+func (w *Model) Clone() *Model {
 	c := *w
 	c.history, c.resources = slices.Clip(w.history), slices.Clone(w.resources)
 	c.closing, c.foreground, c.selectors = maps.Clone(w.closing), maps.Clone(w.foreground), maps.Clone(w.selectors)
@@ -64,7 +64,7 @@ func (w *World) Clone() *World {
 
 // Store writes an object into etcd under the path that clients ask for it at. It is there as it is given, also what no request
 // can set; what every object has and this one does not is filled in, and taken from the object that was there.
-func (w *World) Store(path string, given any) map[string]any {
+func (w *Model) Store(path string, given any) map[string]any {
 	s, key, was := w.locate(path)
 	text, err := json.Marshal(given)
 	if err != nil {
@@ -104,14 +104,14 @@ func (w *World) Store(path string, given any) map[string]any {
 }
 
 // Drop deletes an object from etcd, whatever its finalizers are.
-func (w *World) Drop(path string) {
+func (w *Model) Drop(path string) {
 	if s, _, was := w.locate(path); was != nil {
 		w.commit(s, was, nil)
 	}
 }
 
 // At is the object at a path, or nil. Nobody may write to it.
-func (w *World) At(path string) map[string]any {
+func (w *Model) At(path string) map[string]any {
 	if _, _, o := w.locate(path); o != nil {
 		return o.tree
 	}
@@ -119,7 +119,7 @@ func (w *World) At(path string) map[string]any {
 }
 
 // locate the object at a path, and the store where it is, or would be.
-func (w *World) locate(path string) (s *store, key string, is *object) {
+func (w *Model) locate(path string) (s *store, key string, is *object) {
 	s, namespace, rest := w.route(path)
 	if s == nil || len(rest) != 1 {
 		panic("there is no object at " + path + ": it is not served")

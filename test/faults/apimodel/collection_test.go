@@ -1,4 +1,4 @@
-package world
+package apimodel
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ type family struct {
 	// the collector's workers comes first, here and there: such families have none of those.
 	stuck bool
 	// rests are the states in which the model's collector can have come to rest. Its workers race, here and there.
-	rests []*World
+	rests []*Model
 }
 
 // compareCollections lets the real garbage collector and the model's come to rest after the same deletions, and compares
@@ -145,7 +145,7 @@ func (f *family) settled() error {
 		if err != nil {
 			return err
 		}
-		for _, at := range append([]*World{f.model}, f.rests...) {
+		for _, at := range append([]*Model{f.model}, f.rests...) {
 			s := f.pair.left.clone(at.sending)
 			mine, err := left(s)
 			if err != nil {

@@ -1,4 +1,4 @@
-package world
+package apimodel
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ type Watch struct {
 }
 
 // Watching reads a request for a watch. If it is refused there is a code and a body instead.
-func (w *World) Watching(r *http.Request) (watch *Watch, code int, body []byte) {
+func (w *Model) Watching(r *http.Request) (watch *Watch, code int, body []byte) {
 	q, err := w.read(r)
 	if err != nil {
 		code, body = refusal(err)
@@ -47,7 +47,7 @@ func IsWatch(r *http.Request) bool {
 }
 
 // State is what the watch would be told first of: all that matches now, as if it were added.
-func (w *World) State(watch *Watch) []Change {
+func (w *Model) State(watch *Watch) []Change {
 	var found []Change
 	s := w.stores[watch.Resource.Plural]
 	for _, key := range s.keys() {
@@ -66,7 +66,7 @@ func versionOf(o *object) int64 {
 
 // Seen are the events that the watch is told of what happened after a version. What ceases to match is deleted for it, and what
 // begins to match is added.
-func (w *World) Seen(watch *Watch, after int64) []Change {
+func (w *Model) Seen(watch *Watch, after int64) []Change {
 	var seen []Change
 	for _, c := range w.Events(watch.Resource.Plural, watch.Namespace, after) {
 		is := c.Type != Deleted && watch.selection.matches(&object{tree: c.Tree, meta: c.meta})

@@ -1,4 +1,4 @@
-// Package world answers one question: WHAT WOULD THE API SERVER SAY?
+// Package apimodel answers one question: WHAT WOULD THE API SERVER SAY?
 //
 // It is a model of a Kubernetes API server and its etcd, in process: one request in, one answer out, nothing in between. It has no
 // goroutine, no clock of its own, no randomness and no I/O, so a schedule of requests has one outcome and can be replayed.
@@ -17,4 +17,4 @@
 //
 // TestModelAndAPIServer sends the same requests to this model and to a real kube-apiserver and compares. The tests of the engine's
 // rooms, of the CLI and of package simulation run on this model; package server puts it behind HTTP for them.
-package world
+package apimodel

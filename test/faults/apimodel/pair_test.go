@@ -1,4 +1,4 @@
-package world
+package apimodel
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 
 // pair is a model and a namespace of a real API server that are asked the same.
 type pair struct {
-	model       *World
+	model       *Model
 	real        *real
 	left, right *side // model, real
 	since       string

@@ -1,4 +1,4 @@
-package world
+package apimodel
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-func (w *World) put(q *request) (int, []byte, error) {
+func (w *Model) put(q *request) (int, []byte, error) {
 	tree, err := q.object()
 	if err != nil {
 		return 0, nil, err
@@ -59,7 +59,7 @@ func (q *request) named(tree map[string]any) error {
 }
 
 // update makes tree, which is unfolded and fresh, the next state of an object. Nothing is committed if nothing changes.
-func (w *World) update(q *request, was *object, tree map[string]any) (int, []byte, error) {
+func (w *Model) update(q *request, was *object, tree map[string]any) (int, []byte, error) {
 	s := q.store
 	tree = w.admitted(s, tree)
 	if err := s.checkVersion(was, tree); err != nil {
@@ -94,7 +94,7 @@ func (w *World) update(q *request, was *object, tree map[string]any) (int, []byt
 }
 
 // settle commits a state, unless it is the one that is.
-func (w *World) settle(s *store, was *object, tree map[string]any) *object {
+func (w *Model) settle(s *store, was *object, tree map[string]any) *object {
 	metaOf(tree)["resourceVersion"] = was.meta.ResourceVersion
 	if bytes.Equal(appendJSON(make([]byte, 0, len(was.json)+256), tree), was.json) {
 		return was

@@ -1,4 +1,4 @@
-package world
+package apimodel
 
 import (
 	"bufio"
@@ -112,8 +112,8 @@ func (r *real) send(method, path, contentType, accept string, body []byte) (int,
 }
 
 // sending to a model.
-func (w *World) sending(method, path, contentType, accept string, body []byte) (int, []byte, error) {
-	request, err := http.NewRequest(method, "http://world"+path, bytes.NewReader(body))
+func (w *Model) sending(method, path, contentType, accept string, body []byte) (int, []byte, error) {
+	request, err := http.NewRequest(method, "http://model"+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, fmt.Errorf("make the request %s %s: %w", method, path, err)
 	}
@@ -172,7 +172,7 @@ func (p *pair) atLast(resource, selector string) (string, error) {
 }
 
 func (p *pair) modelEvents(resource, selector string) (events []any, err error) {
-	request, err := http.NewRequest("GET", "http://world"+p.left.watchPath(resource, fmt.Sprint(start), selector), nil)
+	request, err := http.NewRequest("GET", "http://model"+p.left.watchPath(resource, fmt.Sprint(start), selector), nil)
 	if err != nil {
 		return nil, fmt.Errorf("make a watch: %w", err)
 	}

@@ -1,4 +1,4 @@
-package world
+package apimodel
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 )
 
 // names of the pods in a list.
-func names(t *testing.T, w *World, query string) string {
+func names(t *testing.T, w *Model, query string) string {
 	t.Helper()
 	items, _ := ask(t, w, 200, "GET", podPath+query, "", "")["items"].([]any)
 	var found []string
@@ -48,7 +48,7 @@ func TestListsFromTheWatchCache(t *testing.T) {
 }
 
 // owned is a manifest with owners that wait for its deletion.
-func owned(t *testing.T, w *World, resource, name, finalizer string, owners ...string) {
+func owned(t *testing.T, w *Model, resource, name, finalizer string, owners ...string) {
 	t.Helper()
 	object := manifest(resource, name)
 	var references []any
@@ -66,7 +66,7 @@ func owned(t *testing.T, w *World, resource, name, finalizer string, owners ...s
 }
 
 // collect lets the collector work until it rests; first names what it prefers.
-func collect(w *World, first string) (done []string) {
+func collect(w *Model, first string) (done []string) {
 	for steps := w.Collect(); len(steps) > 0; steps = w.Collect() {
 		i := max(0, slices.IndexFunc(steps, func(s Step) bool { return strings.HasPrefix(s.What, first) }))
 		done = append(done, steps[i].What)
@@ -77,7 +77,7 @@ func collect(w *World, first string) (done []string) {
 
 // supposedCircle is a job that is being deleted in the foreground, its pod, and a service of the pod that outlives its own
 // deletion in the foreground.
-func supposedCircle(t *testing.T) *World {
+func supposedCircle(t *testing.T) *Model {
 	t.Helper()
 	w := New(noon, served()...)
 	ask(t, w, 201, "POST", jobPath, jsonType, string(appendJSON(nil, manifest("tfjobs", "j"))))

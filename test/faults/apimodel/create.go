@@ -1,4 +1,4 @@
-package world
+package apimodel
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-func (w *World) create(q *request) (int, []byte, error) {
+func (w *Model) create(q *request) (int, []byte, error) {
 	tree, err := q.object()
 	if err != nil {
 		return 0, nil, err
@@ -68,7 +68,7 @@ func unsupported(message string) error {
 }
 
 // add makes an object that was not there.
-func (w *World) add(q *request, tree map[string]any) (*object, error) {
+func (w *Model) add(q *request, tree map[string]any) (*object, error) {
 	s := q.store
 	tree = w.admitted(s, tree)
 	meta := metaOf(tree)
@@ -131,7 +131,7 @@ func (s *store) prepare(tree map[string]any) {
 }
 
 // terminating is what admission says of a namespace that is being deleted.
-func (w *World) terminating(q *request, tree map[string]any) error {
+func (w *Model) terminating(q *request, tree map[string]any) error {
 	name, _ := metaOf(tree)["name"].(string)
 	err := apierrors.NewForbidden(q.store.groupResource(), name,
 		fmt.Errorf("unable to create new content in namespace %s because it is being terminated", q.namespace))

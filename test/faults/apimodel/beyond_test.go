@@ -1,4 +1,4 @@
-package world
+package apimodel
 
 import (
 	"bufio"
@@ -33,7 +33,7 @@ func foobars(status bool) Resource {
 type beyond struct {
 	*testing.T
 	*real
-	model    *World
+	model    *Model
 	versions map[string][2]string // of objects, by path: what each has said last
 }
 
@@ -158,7 +158,7 @@ func (b *beyond) clusterScoped() {
 func (b *beyond) streams() {
 	b.model.Compact(b.model.Version())
 	for query, events := range map[string]int{"watch=1": 2, initialQuery: 3, "watch=1&resourceVersion=1": 1} {
-		r, err := http.NewRequest("GET", "http://world"+clusterPath+"?"+query, http.NoBody)
+		r, err := http.NewRequest("GET", "http://model"+clusterPath+"?"+query, http.NoBody)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -235,7 +235,7 @@ func (b *beyond) resources() {
 	b.same("a status that is not of the object", "PATCH", fooPath+"/a", mergeType, `{"metadata":{"labels":{"x":"y"}},"status":{"s":3}}`)
 	b.same("a status of the subresource", "PATCH", fooPath+"/a/status", mergeType, `{"status":{"s":4}}`)
 
-	r, err := http.NewRequest("GET", "http://world"+fooPath+"?watch=1", http.NoBody)
+	r, err := http.NewRequest("GET", "http://model"+fooPath+"?watch=1", http.NoBody)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package world
+package apimodel
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-func (w *World) deletion(q *request) (int, []byte, error) {
+func (w *Model) deletion(q *request) (int, []byte, error) {
 	options, err := q.deleteOptions()
 	if err != nil {
 		return 0, nil, err
@@ -36,7 +36,7 @@ func (w *World) deletion(q *request) (int, []byte, error) {
 		Name: last.meta.Name, Group: q.store.Group, Kind: q.store.Plural, UID: last.meta.UID}}), nil
 }
 
-func (w *World) deleteAll(q *request) (int, []byte, error) {
+func (w *Model) deleteAll(q *request) (int, []byte, error) {
 	options, err := q.deleteOptions()
 	if err != nil {
 		return 0, nil, err
@@ -77,7 +77,7 @@ func (q *request) deleteOptions() (*metav1.DeleteOptions, error) {
 }
 
 // remove deletes an object, or begins to. It answers with the last state, and whether that is the end.
-func (w *World) remove(s *store, was *object, options *metav1.DeleteOptions) (last *object, gone bool, err error) {
+func (w *Model) remove(s *store, was *object, options *metav1.DeleteOptions) (last *object, gone bool, err error) {
 	if err := s.checkPreconditions(was, options); err != nil {
 		return nil, false, err
 	}
@@ -133,7 +133,7 @@ func (s *store) checkPreconditions(o *object, options *metav1.DeleteOptions) err
 
 // beginGrace writes into the tree how long the object may still be there. Pending means that its end is on its way already
 // and this request changes nothing.
-func (w *World) beginGrace(s *store, was *object, tree map[string]any, options *metav1.DeleteOptions) (graceful, pending bool) {
+func (w *Model) beginGrace(s *store, was *object, tree map[string]any, options *metav1.DeleteOptions) (graceful, pending bool) {
 	if options.GracePeriodSeconds != nil && *options.GracePeriodSeconds < 0 {
 		options.GracePeriodSeconds = new(int64(1))
 	}
@@ -182,7 +182,7 @@ func grace(o *object, options *metav1.DeleteOptions) int64 {
 }
 
 // mark an object as being deleted without a grace period.
-func (w *World) mark(was *object, tree map[string]any) {
+func (w *Model) mark(was *object, tree map[string]any) {
 	meta, now := metaOf(tree), w.now()
 	if was.meta.DeletionTimestamp == nil && was.meta.Generation > 0 {
 		meta["generation"] = was.meta.Generation + 1

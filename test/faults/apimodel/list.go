@@ -1,4 +1,4 @@
-package world
+package apimodel
 
 import (
 	"encoding/base64"
@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-func (w *World) get(q *request) (int, []byte, error) {
+func (w *Model) get(q *request) (int, []byte, error) {
 	o, err := q.find()
 	if err != nil {
 		return 0, nil, err
@@ -34,7 +34,7 @@ type selection struct {
 	fields    fields.Selector
 }
 
-func (w *World) selection(q *request) (selection, error) {
+func (w *Model) selection(q *request) (selection, error) {
 	s := selection{store: q.store, namespace: q.namespace, fields: fields.Everything()}
 	var err error
 	if s.labels, err = w.labelSelector(q.query.Get("labelSelector")); err != nil {
@@ -53,7 +53,7 @@ func (w *World) selection(q *request) (selection, error) {
 	return s, nil
 }
 
-func (w *World) labelSelector(text string) (labels.Selector, error) {
+func (w *Model) labelSelector(text string) (labels.Selector, error) {
 	if known := w.selectors[text]; known != nil {
 		return known, nil
 	}
@@ -101,7 +101,7 @@ type page struct {
 	limit   int
 }
 
-func (w *World) list(q *request) (int, []byte, error) {
+func (w *Model) list(q *request) (int, []byte, error) {
 	if strings.Contains(q.accept, "as=PartialObjectMetadata;") {
 		return 0, nil, unacceptable(q.store.Kind)
 	}
@@ -131,7 +131,7 @@ func (w *World) list(q *request) (int, []byte, error) {
 }
 
 // page reads which version is asked for.
-func (w *World) page(q *request) (page, error) {
+func (w *Model) page(q *request) (page, error) {
 	limit, _ := strconv.Atoi(q.query.Get("limit"))
 	asked, match, token := q.query.Get("resourceVersion"), q.query.Get("resourceVersionMatch"), q.query.Get("continue")
 	if token != "" {
@@ -161,7 +161,7 @@ func (w *World) page(q *request) (page, error) {
 	return page{Version: version, limit: limit}, nil
 }
 
-func (w *World) nextPage(token string, limit int) (page, error) {
+func (w *Model) nextPage(token string, limit int) (page, error) {
 	text, err := base64.RawURLEncoding.DecodeString(token)
 	p := page{}
 	if err == nil {

@@ -1,4 +1,4 @@
-package world
+package apimodel
 
 import (
 	"bytes"
@@ -25,7 +25,7 @@ type request struct {
 }
 
 // Do answers one request, and commits what it changes. Watches are not answered here, see Watching.
-func (w *World) Do(r *http.Request) (code int, body []byte) {
+func (w *Model) Do(r *http.Request) (code int, body []byte) {
 	if answer, found := w.discover(r); found {
 		return http.StatusOK, answer
 	}
@@ -40,7 +40,7 @@ func (w *World) Do(r *http.Request) (code int, body []byte) {
 	return code, body
 }
 
-func (w *World) answer(method string, q *request) (int, []byte, error) {
+func (w *Model) answer(method string, q *request) (int, []byte, error) {
 	switch {
 	case q.query.Has("dryRun"):
 		return 0, nil, apierrors.NewBadRequest("the model knows no dry runs")
@@ -64,7 +64,7 @@ func (w *World) answer(method string, q *request) (int, []byte, error) {
 }
 
 // read takes a request apart. Its body can be read again.
-func (w *World) read(r *http.Request) (*request, error) {
+func (w *Model) read(r *http.Request) (*request, error) {
 	s, namespace, rest := w.route(r.URL.Path)
 	if s == nil || len(rest) > 2 || len(rest) == 2 && (rest[1] != "status" || !s.Status && !s.custom) {
 		return nil, errNoSuchPath
@@ -99,7 +99,7 @@ func (w *World) read(r *http.Request) (*request, error) {
 var errNoSuchPath = errors.New("404 page not found\n")
 
 // route finds the resource of a path.
-func (w *World) route(path string) (s *store, namespace string, rest []string) {
+func (w *Model) route(path string) (s *store, namespace string, rest []string) {
 	segments := strings.Split(strings.Trim(path, "/"), "/")
 	group, version := "", ""
 	switch {

@@ -1,4 +1,4 @@
-package world
+package apimodel
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package world
+package apimodel
 
 import (
 	"fmt"
@@ -21,8 +21,8 @@ func (s *side) clone(send sender) *side {
 	return c
 }
 
-// state of a world, apart from versions: the collector has the same choices in equal ones.
-func (w *World) state() string {
+// state of a model, apart from versions: the collector has the same choices in equal ones.
+func (w *Model) state() string {
 	var out strings.Builder
 	for _, r := range w.resources {
 		for _, key := range w.stores[r.Plural].keys() {
@@ -38,9 +38,9 @@ func (w *World) state() string {
 }
 
 // rests are the states in which the collector can come to rest, whatever it does first.
-func (w *World) rests() (found []*World, err error) {
+func (w *Model) rests() (found []*Model, err error) {
 	seen := map[string]bool{w.state(): true}
-	for open := []*World{w}; len(open) > 0; {
+	for open := []*Model{w}; len(open) > 0; {
 		at := open[len(open)-1]
 		open = open[:len(open)-1]
 		steps := at.Collect()
@@ -85,6 +85,6 @@ func TestRests(t *testing.T) {
 		t.Errorf("by the number of pods, the states of rest are %v; want one with and one without", left)
 	}
 	if w.state() != before || len(w.Collect()) == 0 {
-		t.Error("looking for them changed the world")
+		t.Error("looking for them changed the model")
 	}
 }

@@ -1,4 +1,4 @@
-package world
+package apimodel
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 )
 
 // discover answers what is served: the version, groups, and the resources of one.
-func (w *World) discover(r *http.Request) (answer []byte, found bool) {
+func (w *Model) discover(r *http.Request) (answer []byte, found bool) {
 	if r.Method != http.MethodGet {
 		return nil, false
 	}
@@ -40,7 +40,7 @@ func (w *World) discover(r *http.Request) (answer []byte, found bool) {
 	return answer, true
 }
 
-func (w *World) groups() *metav1.APIGroupList {
+func (w *Model) groups() *metav1.APIGroupList {
 	list := &metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}}
 	for _, r := range w.resources {
 		known := func(g metav1.APIGroup) bool { return g.Name == r.Group }
@@ -54,7 +54,7 @@ func (w *World) groups() *metav1.APIGroupList {
 }
 
 // resourcesOf a group's version; nil if it is not served.
-func (w *World) resourcesOf(group, version string) *metav1.APIResourceList {
+func (w *Model) resourcesOf(group, version string) *metav1.APIResourceList {
 	list := &metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
 		GroupVersion: Resource{Group: group, Version: version}.apiVersion()}
 	for _, r := range w.resources {
