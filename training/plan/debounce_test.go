@@ -51,7 +51,7 @@ func TestSameRoles(t *testing.T) {
 
 // TestDebounce: more replicas that run wait for the last status to be old enough; whatever else is new does not.
 func TestDebounce(t *testing.T) {
-	w := newWorld()
+	w := newCluster()
 	three := 3
 	w.Roles = map[string]roleKnobs{"Worker": {Replicas: &three}}
 	start := func(name string) {

@@ -322,7 +322,7 @@ func shownByFlyte(s *training.Status) training.ConditionType {
 }
 
 func TestInvariantsAreNotVacuous(t *testing.T) {
-	w := newWorld()
+	w := newCluster()
 	w.Roles = map[string]roleKnobs{"Worker": {}}
 	o := w.observe()
 	bad := Plan{

@@ -21,7 +21,7 @@ import (
 func TestLateAndUnreliable(t *testing.T) {
 	passes, writes := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld()
+		w := newCluster()
 		w.knobs = w.anyKnobs(t)
 		w.TTL, w.Gang, w.Native = nil, "", ""
 		kind := rapid.Bool().Draw(t, "kind") // to the job: nothing happens that could fail it

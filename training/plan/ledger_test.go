@@ -16,7 +16,7 @@ import (
 )
 
 // anyLedger is what somebody with the right to edit a job may have written, as far as it can be read, and beyond.
-func anyLedger(t *rapid.T, w *world) training.Ledger {
+func anyLedger(t *rapid.T, w *cluster) training.Ledger {
 	numbers := rapid.SampledFrom([]int64{0, 1, 3, -1, training.MaxCount, math.MaxInt64, math.MinInt64})
 	uids := []types.UID{"", "x"}
 	for _, name := range slices.Sorted(maps.Keys(w.pods)) {
@@ -41,7 +41,7 @@ func anyLedger(t *rapid.T, w *world) training.Ledger {
 }
 
 // crash carries only the beginning of a plan out, once in a while.
-func (w *world) crash(t *rapid.T, p Plan) bool {
+func (w *cluster) crash(t *rapid.T, p Plan) bool {
 	after := rapid.IntRange(0, 9).Draw(t, "crash after")
 	switch after {
 	case 0:
@@ -64,7 +64,7 @@ func (w *world) crash(t *rapid.T, p Plan) bool {
 // TestOverIsOver: once there was a terminal condition it stays, although somebody wipes the status, and no pod is made any more.
 func TestOverIsOver(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld()
+		w := newCluster()
 		w.knobs = w.anyKnobs(t)
 		w.Clean, w.Suspend, w.TTL = rapid.SampledFrom([]string{"All", "Running"}).Draw(t, "clean"), false, nil
 		deleted := false // pods, after the terminal condition: then it is in the ledger
@@ -110,7 +110,7 @@ func TestLimitHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit, two := rapid.Int64Range(0, 4).Draw(t, "limit"), 2
 		policy := rapid.SampledFrom([]string{"Always", "OnFailure", "ExitCode"}).Draw(t, "policy")
-		w := newWorld()
+		w := newCluster()
 		w.aging = true
 		w.Backoff, w.Roles = &limit, map[string]roleKnobs{"PS": {}, "Worker": {Replicas: &two, Restart: policy}}
 		w.Clean = rapid.SampledFrom([]string{"Running", "None"}).Draw(t, "clean")

@@ -25,7 +25,7 @@ import (
 // A pass needs a reason: a cache has changed (but not by our own status), a time that was asked for has come, children
 // were created a second ago, an error, a start.
 type operator struct {
-	*world               // what is true
+	*cluster             // what is true
 	past       []moment  // what was true, ending with what is
 	seen       [3]int    // how far each cache is in past
 	required   [3]int    // how far it must be
@@ -71,8 +71,8 @@ const (
 	crash
 )
 
-func newOperator(w *world, writeFault func() writeFault) *operator {
-	o := &operator{world: w, writeFault: writeFault, counted: map[types.UID]bool{}}
+func newOperator(w *cluster, writeFault func() writeFault) *operator {
+	o := &operator{cluster: w, writeFault: writeFault, counted: map[types.UID]bool{}}
 	o.changed()
 	o.restart()
 	return o
@@ -137,7 +137,7 @@ func (o *operator) wish(after time.Duration) {
 // observed is the cluster as the caches show it.
 func (o *operator) observed() Observed {
 	at := o.past[o.seen[ofJob]]
-	w := *o.world
+	w := *o.cluster
 	w.knobs, w.meta, w.status, w.ledger, w.problems = at.knobs, at.meta, copyStatus(at.status), at.ledger, at.problems
 	w.pods, w.services = map[string]*training.Pod{}, map[string]*training.Service{}
 	for name, p := range o.past[o.seen[ofPods]].pods {

@@ -53,7 +53,7 @@ func TestOrderWithoutTheOther(t *testing.T) {
 		"not named": {"Chief": {}},
 		"none":      {"Chief": {}, "Worker": {Replicas: &none}},
 	} {
-		w := newWorld()
+		w := newCluster()
 		w.kind, w.Roles = withLauncher(), roles
 		w.step(t)
 		if got := names(w.step(t)); !slices.Equal(got, []string{"Pod j-launcher"}) {

@@ -17,7 +17,7 @@ import (
 
 // TestSuccessesWait: a success is put on record without a write of its own where that can be, and in time in any case.
 func TestSuccessesWait(t *testing.T) {
-	w := newWorld()
+	w := newCluster()
 	four := 4
 	w.SuccessPolicy, w.Roles = "AllWorkers", map[string]roleKnobs{"Worker": {Replicas: &four}}
 	set := func(index int, phase corev1.PodPhase, deleting bool) {
@@ -82,7 +82,7 @@ func TestSuccessesWait(t *testing.T) {
 func TestSuccessesHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		workers := rapid.IntRange(1, 12).Draw(t, "workers")
-		w := newWorld()
+		w := newCluster()
 		w.SuccessPolicy = "AllWorkers"
 		w.Roles = map[string]roleKnobs{"Worker": {Replicas: &workers, Restart: "OnFailure"}}
 		recorded := map[string]types.UID{} // the pod that stood when the success was put on record

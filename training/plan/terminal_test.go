@@ -11,7 +11,7 @@ import (
 // TestTerminalConditionIsNotedWhenPodsGo: pods of a finished job that stay cost nothing. When somebody else deletes them the terminal condition is
 // put into the ledger, so that a status which is wiped later can be put back. Found by the fault rig (G14).
 func TestTerminalConditionIsNotedWhenPodsGo(t *testing.T) {
-	w := newWorld()
+	w := newCluster()
 	w.Roles, w.Clean = map[string]roleKnobs{"Worker": {}}, "None"
 	pass := func() Plan {
 		w.settle()
@@ -51,7 +51,7 @@ func TestTerminalConditionIsNotedWhenPodsGo(t *testing.T) {
 // TestTerminalConditionIsNotedAfterPodsWent: the pods were deleted while no operator looked. The next one notes the terminal condition of a job that
 // has just ended; those that ended long ago cost nothing when an operator begins. Found by the fault rig (G14).
 func TestTerminalConditionIsNotedAfterPodsWent(t *testing.T) {
-	w := newWorld()
+	w := newCluster()
 	w.Roles, w.Clean = map[string]roleKnobs{"Worker": {}}, "None"
 	for range 2 {
 		w.settle()

@@ -62,8 +62,8 @@ type roleKnobs struct {
 	Template string          `json:"template"`
 }
 
-// world is a very small cluster: one object and its children. It carries plans out.
-type world struct {
+// cluster is a very small cluster: one object and its children. It carries plans out.
+type cluster struct {
 	knobs
 	kind     *training.Kind
 	now      time.Time
@@ -92,8 +92,8 @@ type world struct {
 	total   int64
 }
 
-func newWorld() *world {
-	return &world{
+func newCluster() *cluster {
+	return &cluster{
 		kind: kinds.TFJob(), now: epoch,
 		meta: metav1.ObjectMeta{Name: "j", Namespace: "ns", UID: "job-uid", ResourceVersion: "7", Generation: 1},
 		pods: map[string]*training.Pod{}, services: map[string]*training.Service{}, counted: map[types.UID]bool{},
@@ -109,7 +109,7 @@ func limit(v *int64) training.Limit {
 }
 
 // job is what the converter would make of the knobs.
-func (w *world) job(head *training.Head) *training.Job {
+func (w *cluster) job(head *training.Head) *training.Job {
 	job := &training.Job{Head: head, Policy: training.RunPolicy{
 		CleanPods: training.CleanPodPolicy(w.Clean), TTL: limit(w.TTL), Deadline: limit(w.Deadline), Backoff: limit(w.Backoff),
 		Suspend: w.Suspend,
@@ -148,7 +148,7 @@ func (w *world) job(head *training.Head) *training.Job {
 }
 
 // options are the kind's own fields, as the decoder would fill them.
-func (w *world) options() any {
+func (w *cluster) options() any {
 	fields := map[string]any{"enableDynamicWorker": w.Dynamic}
 	if w.MPI != nil {
 		if err := json.Unmarshal(schema.JSON(w.MPI), &fields); err != nil {
@@ -169,13 +169,13 @@ func (w *world) options() any {
 	return options
 }
 
-// become makes it a world of another kind, which knows of its cluster what the operator does by default.
-func (w *world) become(kind *training.Kind) {
+// become makes it a cluster of another kind, which knows of its cluster what the operator does by default.
+func (w *cluster) become(kind *training.Kind) {
 	w.kind = kind.In(training.Cluster{WaitFor: training.WaitWith(training.WaitImage, training.WaitTries)})
 }
 
 // observe is what the controller sees.
-func (w *world) observe() Observed {
+func (w *cluster) observe() Observed {
 	if cluster := w.kind.Cluster; cluster.Gang != w.gang() {
 		cluster.Gang = w.gang()
 		w.kind = w.kind.In(cluster)
@@ -205,12 +205,12 @@ func (w *world) observe() Observed {
 	return o
 }
 
-func (w *world) gang() training.Gang {
+func (w *cluster) gang() training.Gang {
 	return training.Gang{Scheduler: w.Gang, Native: w.Native != ""}
 }
 
 // unserved are the versions of native gang scheduling that the cluster does not serve.
-func (w *world) unserved() (all []training.Unavailable) {
+func (w *cluster) unserved() (all []training.Unavailable) {
 	for _, v := range training.NativeVersions() {
 		for _, r := range v.Kinds {
 			if w.Native != "" && w.Native != v.Name {
@@ -222,7 +222,7 @@ func (w *world) unserved() (all []training.Unavailable) {
 }
 
 // apply carries a plan out as the controller and the API server would.
-func (w *world) apply(p Plan) error {
+func (w *cluster) apply(p Plan) error {
 	if p.Status != nil {
 		w.status = *p.Status
 		if w.prune {
@@ -253,7 +253,7 @@ func (w *world) apply(p Plan) error {
 }
 
 // record keeps a ledger and holds it to account: a pod is counted once, and nothing else is.
-func (w *world) record(ledger training.Ledger) error {
+func (w *cluster) record(ledger training.Ledger) error {
 	if len(ledger.Failed) > training.MaxLedger || ledger.Job != w.meta.UID {
 		return fmt.Errorf("a ledger of %s with %d failures", ledger.Job, len(ledger.Failed))
 	}
@@ -278,12 +278,12 @@ func (w *world) record(ledger training.Ledger) error {
 }
 
 // tamper puts another ledger in place of that on record.
-func (w *world) tamper(ledger training.Ledger) {
+func (w *cluster) tamper(ledger training.Ledger) {
 	w.ledger, w.total = ledger, training.Count(ledger.Restarts)
 	clear(w.counted)
 }
 
-func (w *world) remove(d Deletion) error {
+func (w *cluster) remove(d Deletion) error {
 	if d.Namespace != w.meta.Namespace {
 		return fmt.Errorf("delete %s in namespace %q", d.Name, d.Namespace)
 	}
@@ -324,7 +324,7 @@ func (w *world) remove(d Deletion) error {
 	return nil
 }
 
-func (w *world) create(o schema.Object) error {
+func (w *cluster) create(o schema.Object) error {
 	w.born++
 	uid := types.UID(fmt.Sprintf("uid-%d", w.born))
 	switch {
@@ -360,7 +360,7 @@ func (w *world) create(o schema.Object) error {
 }
 
 // remember what the cache keeps of an object.
-func (w *world) remember(key string, body json.RawMessage) {
+func (w *cluster) remember(key string, body json.RawMessage) {
 	e, content := w.extras[key], map[string]any{}
 	_ = json.Unmarshal(body, &content)
 	state := training.FormOf(e.Resource).StateOf(content)
@@ -371,7 +371,7 @@ func (w *world) remember(key string, body json.RawMessage) {
 }
 
 // merge is what an API server makes of a merge patch.
-func (w *world) merge(u Patch) error {
+func (w *cluster) merge(u Patch) error {
 	e := w.extras[u.Resource.Kind+" "+u.Name]
 	patch := object(u.Body)
 	meta := object(patch["metadata"])
@@ -413,7 +413,7 @@ func merged(stored, patch json.RawMessage) json.RawMessage {
 }
 
 // setPod reads "Failed exit=137 restarts=2 row=1 deleting role=ps", or "gone".
-func (w *world) setPod(t *testing.T, name, words string) {
+func (w *cluster) setPod(t *testing.T, name, words string) {
 	t.Helper()
 	p := &training.Pod{Name: name, UID: "foreign-" + types.UID(name), ReplicaType: strings.Split(name+"--", "-")[1]}
 	if old := w.pods[name]; old != nil {
