@@ -103,7 +103,7 @@ func TestLeadingKinds(t *testing.T) {
 	for _, l := range leadingKinds() {
 		r := r.of(l.kind)
 		l.storeMalformed(t, r)
-		r.kubectl(t, nil, "replace", "-f", filepath.Join(root, "test/fixtures", l.kind.Plural+"-v1.9.4-shape.yaml"))
+		r.kubectl(t, nil, "replace", "-f", filepath.Join(root, "test/fixtures", l.kind.Plural+"-v1.9.4-written.yaml"))
 		stored[l.kind.Name] = l.leaveRunning(t, r)
 	}
 	r.operator(t, "")
