@@ -40,7 +40,6 @@ func mpiSuite(t *testing.T, crd string, keepsGeneration bool) {
 			"an author's service account": mpiOwnAccount,
 			"somebody else's ConfigMap":   mpiForeignConfig,
 			"dependents are repaired":     mpiRepaired,
-			"taken over while it runs":    mpiTakenOver,
 			"suspended, resumed":          mpiSuspended,
 			"rejected, then repaired":     mpiRejected,
 		})
@@ -200,30 +199,6 @@ func mpiRepaired(t *testing.T, r *rig) {
 		return strings.Contains(string(rules), `"resourceNames":["pi-worker-0"]`), string(rules)
 	})
 	r.checkKept(t, ns, "pi", kept)
-}
-
-// mpiTakenOver: what v1.9.4 has left running, whose objects carry other labels, goes on without a pod restarted.
-func mpiTakenOver(t *testing.T, r *rig) {
-	ns := r.namespace(t, "takeover")
-	p := r.operator(t, ns)
-	r.apply(t, ns, mpiManifest("pi", "", 2, "10m"))
-	r.awaitState(t, ns, "pi", training.Running)
-	p.stop(t)
-	kept := r.pods(t, ns, "pi")
-	for resource, name := range mpiDependents("pi") {
-		r.kubectl(t, nil, "-n", ns, "label", strings.ToLower(resource.Kind), name, training.LabelJob+"-", training.LabelOperator+"-")
-	}
-	r.operator(t, ns)
-	for resource, name := range mpiDependents("pi") {
-		await(t, "the labels of "+resource.Kind, func() (bool, string) {
-			labels := r.awaitExtra(t, resource, ns, name, true).GetLabels()
-			return labels[training.LabelJob] == "pi" && labels["app"] == "pi", fmt.Sprint(labels)
-		})
-	}
-	r.checkKept(t, ns, "pi", kept)
-	if head := r.head(t, ns, "pi"); !head.Status.Is(training.Running) {
-		t.Errorf("it is %s", describe(&head.Status))
-	}
 }
 
 func mpiSuspended(t *testing.T, r *rig) {
