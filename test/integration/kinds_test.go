@@ -62,9 +62,13 @@ func leadingKinds() []leading {
 
 // roleOf is a replica spec whose pods have these annotations.
 func roleOf(kind *training.Kind, replicas int, restart string, annotations map[string]string) map[string]any {
+	name := kind.Container
+	if name == "" {
+		name = "main" // any will do
+	}
 	return map[string]any{"replicas": replicas, "restartPolicy": restart, "template": map[string]any{
 		"metadata": map[string]any{"annotations": annotations},
-		"spec":     map[string]any{"containers": []any{map[string]any{"name": kind.Container, "image": "training:1"}}}}}
+		"spec":     map[string]any{"containers": []any{map[string]any{"name": name, "image": "training:1"}}}}}
 }
 
 // manifest of a job; roles are its replica specs.
