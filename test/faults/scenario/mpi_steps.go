@@ -98,8 +98,13 @@ func discovers(running, hosts int) Check {
 	}
 }
 
-// batchJob is the batch/v1 Job of the launcher, or nil.
-func batchJob(v history.View) *unstructured.Unstructured { return v.Extra("Job") }
+// batchJob is the batch/v1 Job of the launcher, or nil. That of a job that had the name before is none.
+func batchJob(v history.View) *unstructured.Unstructured {
+	if job := v.Extra("Job"); job != nil && v.Job != nil && history.Owner(job) == v.Job.GetUID() {
+		return job
+	}
+	return nil
+}
 
 // batchEnded: the batch/v1 Job is complete, or has failed.
 func batchEnded(job *unstructured.Unstructured) bool {
@@ -126,12 +131,23 @@ func launches(v history.View) (bool, string) {
 
 // launcherOf the batch/v1 Job: its pod that runs, or nil.
 func launcherOf(v history.View) *unstructured.Unstructured {
-	for _, u := range v.Pods {
-		if isLauncher(v.Name, u) && runs(u) {
+	for _, u := range launchersOf(v) {
+		if runs(u) {
 			return u
 		}
 	}
 	return nil
+}
+
+// launchersOf the batch/v1 Job are its pods.
+func launchersOf(v history.View) (found []*unstructured.Unstructured) {
+	job := batchJob(v)
+	for _, u := range v.Pods {
+		if job != nil && history.Owner(u) == job.GetUID() {
+			found = append(found, u)
+		}
+	}
+	return found
 }
 
 func isLauncher(job string, pod *unstructured.Unstructured) bool {
@@ -142,8 +158,8 @@ func isLauncher(job string, pod *unstructured.Unstructured) bool {
 func endLauncher(n int, code int64, when Check) Step {
 	past := func(v history.View) (bool, string) {
 		job, count := batchJob(v), 0
-		for _, u := range v.Pods {
-			if isLauncher(v.Name, u) && ended(u) {
+		for _, u := range launchersOf(v) {
+			if ended(u) {
 				count++
 			}
 		}
@@ -162,10 +178,10 @@ func endLauncher(n int, code int64, when Check) Step {
 	}}
 }
 
-// settledJob: the job is over.
+// settledJob: the job is over. One that is malformed may be repaired.
 func settledJob(job *unstructured.Unstructured) bool {
-	state := history.State(job).Type
-	return state == "Succeeded" || state == "Failed"
+	state := history.State(job)
+	return state.Type == "Succeeded" || state.Type == "Failed" && state.Reason != "InvalidSpec"
 }
 
 // evict is a kubelet's: the pod of that name is evicted from its node.
