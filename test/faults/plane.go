@@ -59,7 +59,7 @@ func onOne(ctx context.Context, o options, scenarios []scenario.Scenario, t *tal
 	if scenarios[0].Operator.Apart {
 		dir = filepath.Join(o.dir, scenarios[0].Operator.Name)
 	}
-	stage, err := plans.Open(ctx, plans.Options{Root: o.root, Programs: all, Cells: o.cells, Dir: dir, Say: say})
+	stage, err := plans.Open(ctx, plans.Options{Root: o.root, Programs: all, Sandboxes: o.sandboxes, Dir: dir, Say: say})
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func onOne(ctx context.Context, o options, scenarios []scenario.Scenario, t *tal
 			t.stray(fmt.Sprintf("at the end: %v", closed))
 		}
 	}()
-	say("%d scenarios, each lived twice without a fault, in %d cells", len(scenarios), o.cells)
+	say("%d scenarios, each run twice without a fault, in %d sandboxes", len(scenarios), o.sandboxes)
 	began := time.Now()
 	learnt := stage.Learn(ctx, scenarios)
 	t.add("G0", len(learnt), learnt, time.Since(began))

@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Generated takes the place of what differs between two lives because somebody has drawn it.
+// Generated takes the place of what differs between two runs because somebody has drawn it.
 const Generated = "GENERATED"
 
-// NameOf an object, by which it is known in two lives. What the API server puts behind a generateName is drawn.
+// NameOf an object, by which it is known in two runs. What the API server puts behind a generateName is drawn.
 func NameOf(u *unstructured.Unstructured) string {
 	if prefix := u.GetGenerateName(); prefix != "" && strings.HasPrefix(u.GetName(), prefix) {
 		return prefix + Generated

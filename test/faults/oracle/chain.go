@@ -30,7 +30,7 @@ func (c *Case) Controller(u *unstructured.Unstructured, at time.Time) types.UID 
 	return owner
 }
 
-// stateOf the object of that UID at a time: the last version that was told until then, else the first of all; nil if the life
+// stateOf the object of that UID at a time: the last version that was told until then, else the first of all; nil if the run
 // has no such object.
 func (c *Case) stateOf(uid types.UID, at time.Time) *unstructured.Unstructured {
 	var first, last *history.Version

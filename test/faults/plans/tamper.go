@@ -18,7 +18,7 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// change is an edit by somebody with kubectl, of one object of a life.
+// change is an edit by somebody with kubectl, of one object of a run.
 type change struct {
 	name     string
 	resource string // the plural of a dependent's, or "" for the job
@@ -127,7 +127,7 @@ func sameButStatus(a *Attempt) []oracle.Violation {
 	mask := func(digest string) string {
 		return forgettable().ReplaceAllString(digest, "")
 	}
-	if diff := cmp.Diff(strings.Split(mask(a.Reference.Digest), "\n"), strings.Split(mask(a.Life.View().Digest(a.Scenario.Operator.Rules.Status)), "\n")); diff != "" {
+	if diff := cmp.Diff(strings.Split(mask(a.Reference.Digest), "\n"), strings.Split(mask(a.Run.View().Digest(a.Scenario.Operator.Rules.Status)), "\n")); diff != "" {
 		return []oracle.Violation{{Oracle: "O1", Text: "the end state differs (-want +got):\n" + diff}}
 	}
 	return nil

@@ -30,12 +30,12 @@ func contents(o *scenario.Operator) (all []change) {
 // victim is the first object of a resource that the job itself controls, or the job. The pods of a batch/v1 Job are its
 // controller's: who takes one away gets another from there.
 func (a *Attempt) victim(resource string) *unstructured.Unstructured {
-	v := a.Life.View()
+	v := a.Run.View()
 	if resource == "" {
 		return v.Job
 	}
 	for _, u := range v.Dependents() {
-		if a.Life.ResourceOf(u.GetUID()).Resource == resource && v.Job != nil && a.Scenario.Operator.Rules.Owner(u) == v.Job.GetUID() {
+		if a.Run.ResourceOf(u.GetUID()).Resource == resource && v.Job != nil && a.Scenario.Operator.Rules.Owner(u) == v.Job.GetUID() {
 			return u
 		}
 	}

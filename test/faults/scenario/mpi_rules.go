@@ -17,7 +17,7 @@ import (
 	"stoic/test/faults/oracle"
 )
 
-// objects are what exists at one version of a life, and until when what went was there.
+// objects are what exists at one version of a run, and until when what went was there.
 type objects struct {
 	now  map[types.UID]history.Version
 	gone []history.Version // its last state, at the time of its end

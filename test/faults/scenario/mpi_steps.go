@@ -170,7 +170,7 @@ func endLauncher(n int, code int64, when Check) Step {
 		return count >= n || job != nil && batchEnded(job) || v.Job != nil && settledJob(v.Job), describe(v)
 	}
 	return Step{fmt.Sprintf("launcher %d ends with %d", n, code), either(past, all(launches, when)), func(ctx context.Context, a Actor) error {
-		view := a.Life.View()
+		view := a.Run.View()
 		if done, _ := past(view); done {
 			return nil
 		}
@@ -191,7 +191,7 @@ func evict(name string, when Check) Step {
 		return v.Job != nil && settledJob(v.Job) || pod != nil && ended(pod), describe(v)
 	}
 	return Step{"pod " + name + " is evicted", either(evicted, all(runWithoutService(name), when)), func(ctx context.Context, a Actor) error {
-		view := a.Life.View()
+		view := a.Run.View()
 		if done, _ := evicted(view); done {
 			return nil
 		}
@@ -248,7 +248,7 @@ func endMPI(name string, n int, code int64, when Check) Step {
 		return when(v)
 	}
 	return Step{fmt.Sprintf("pod %s ends with %d", name, code), either(past, ready), func(ctx context.Context, a Actor) error {
-		view := a.Life.View()
+		view := a.Run.View()
 		if done, _ := past(view); done {
 			return nil
 		}

@@ -19,9 +19,9 @@ import (
 	"stoic/test/faults/proxy"
 )
 
-// mpiLife in the making, of a job j: each line is "TYPE KIND NAME UID OWNER" and more in YAML. A version comes every ten seconds,
+// mpiRun in the making, of a job j: each line is "TYPE KIND NAME UID OWNER" and more in YAML. A version comes every ten seconds,
 // so that nothing is excused by what could not be known yet.
-func mpiLife(t *testing.T, version string, lines ...string) *history.Life {
+func mpiRun(t *testing.T, version string, lines ...string) *history.Run {
 	t.Helper()
 	resources := map[string]schema.GroupVersionResource{"MPIJob": mpiJobs(version), "Pod": core("pods"), "Service": core("services"), "Secret": core("secrets"),
 		"ConfigMap": core("configmaps"), "ServiceAccount": core("serviceaccounts"), "Role": rbac("roles"), "RoleBinding": rbac("rolebindings"), "Job": batchJobs()}
@@ -54,8 +54,8 @@ func mpiLife(t *testing.T, version string, lines ...string) *history.Life {
 	return history.Of(history.Subject{Resource: mpiJobs(version), Namespace: "ns", Name: "j"}, versions...)
 }
 
-// broken are the rules that a life breaks, when it is its own reference.
-func broken(o *Operator, l *history.Life, journal, lists []proxy.Entry) string {
+// broken are the rules that a run breaks, when it is its own reference.
+func broken(o *Operator, l *history.Run, journal, lists []proxy.Entry) string {
 	var texts []string
 	for _, v := range oracle.Judge(o.Rules, l, journal, lists, oracle.Observe(o.Rules, l, journal), oracle.Limits{}) {
 		texts = append(texts, v.Text)
@@ -116,7 +116,7 @@ func TestMPIRules(t *testing.T) {
 		"a pod of a job that has gone": {[]string{job, account, config, role, binding, "DELETED MPIJob j u -", worker("ADDED", "w", "Pending")}, nil, "pods j-worker-0 was made for a job whose deletion was known for 10s"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := broken(mpi(), mpiLife(t, "v1", test.lines...), test.journal, nil)
+			got := broken(mpi(), mpiRun(t, "v1", test.lines...), test.journal, nil)
 			if test.want == "" && got != "" || !strings.HasPrefix(got, test.want) || strings.Count(got, "; ") != strings.Count(test.want, "; ") {
 				t.Errorf("found %q, want %q", got, test.want)
 			}
@@ -181,7 +181,7 @@ func TestMPIV2Beta1Rules(t *testing.T) {
 		"a pod of another's Job is deleted": {append(begin, "ADDED Job j-other o -", launcher("ADDED", "a", "o", "Failed"), launcher("DELETED", "a", "o", "Failed")), []proxy.Entry{deletesNamed("pods", "j-launcher-a", "a")}, nil, "delete pods j-launcher-a, which somebody else (o) controls"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := broken(mpiV2Beta1(), mpiLife(t, "v2beta1", test.lines...), test.journal, test.lists)
+			got := broken(mpiV2Beta1(), mpiRun(t, "v2beta1", test.lines...), test.journal, test.lists)
 			if test.want == "" && got != "" || !strings.HasPrefix(got, test.want) || strings.Count(got, "; ") != strings.Count(test.want, "; ") {
 				t.Errorf("found %q, want %q", got, test.want)
 			}

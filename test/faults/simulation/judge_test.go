@@ -15,9 +15,9 @@ func TestJudgeNotices(t *testing.T) {
 		q.body = body
 	}
 	for _, c := range []struct {
-		does   string
-		meddle func(*request) (answer, bool)
-		found  string
+		does      string
+		intercept func(*request) (answer, bool)
+		found     string
 	}{
 		{"it deletes whatever has the name", func(q *request) (answer, bool) {
 			if q.method == http.MethodDelete {
@@ -40,7 +40,7 @@ func TestJudgeNotices(t *testing.T) {
 	} {
 		t.Run(c.does, func(t *testing.T) {
 			for seed := range uint64(60) {
-				if strings.Contains(strings.Join(run(t, seed+1, c.meddle).Violations, "\n"), c.found) {
+				if strings.Contains(strings.Join(run(t, seed+1, c.intercept).Violations, "\n"), c.found) {
 					return
 				}
 			}

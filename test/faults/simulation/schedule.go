@@ -39,7 +39,7 @@ type schedule struct {
 	Outcome
 	*gate
 	rng      *rand.Rand
-	temper   temper
+	profile  profile
 	manifest *manifest
 	world    *world.World
 	cache    cache
@@ -49,20 +49,20 @@ type schedule struct {
 	begin    time.Time
 
 	processes []*process // all that ever ran
-	living    []*process
+	running   []*process
 	absorbed  int64 // the version up to which the mirror is
 
-	// meddle does the operator's work badly, to see whether the judge notices; nil but in tests of the judge.
-	meddle func(*request) (answer, bool)
+	// intercept does the operator's work badly, to see whether the judge notices; nil but in tests of the judge.
+	intercept func(*request) (answer, bool)
 }
 
 // Run runs the schedule of a seed in a bubble of its own.
 func Run(t *testing.T, seed uint64) Outcome { return run(t, seed, nil) }
 
-func run(t *testing.T, seed uint64, meddle func(*request) (answer, bool)) (outcome Outcome) {
+func run(t *testing.T, seed uint64, intercept func(*request) (answer, bool)) (outcome Outcome) {
 	synctest.Test(t, func(*testing.T) {
 		s := newSchedule(seed)
-		s.meddle = meddle
+		s.intercept = intercept
 		s.run()
 		outcome = s.finish()
 	})
@@ -73,7 +73,7 @@ func newSchedule(seed uint64) *schedule {
 	rng := rand.New(rand.NewPCG(seed, 0x5701c))
 	m := drawManifest(rng)
 	s := &schedule{Outcome: Outcome{Seed: seed, Faults: map[string]int{}}, gate: &gate{arrived: make(chan struct{}, 1), served: discovery(m.kind)}, rng: rng,
-		manifest: m, mirror: newMirror(m), temper: drawTemper(rng), begin: time.Now()}
+		manifest: m, mirror: newMirror(m), profile: drawProfile(rng), begin: time.Now()}
 	s.world = world.New(time.Now, resources(m.kind)...)
 	s.cache = cache{s.world}
 	s.absorbed = s.world.Version()
@@ -93,7 +93,7 @@ func resources(kind *training.Kind) []world.Resource {
 	}
 }
 
-// discovery says in few words what is served; how it changes is the subject of package upheaval.
+// discovery says in few words what is served; how it changes is the subject of package disruption.
 func discovery(kind *training.Kind) map[string][]byte {
 	served := map[string][]byte{}
 	for _, r := range resources(kind) {
@@ -126,10 +126,10 @@ func (s *schedule) run() {
 	s.note("%s", s.manifest.object())
 	s.user.create()
 	s.start()
-	if s.temper.warm {
+	if s.profile.warm {
 		s.warmUp()
 	}
-	for range s.temper.steps {
+	for range s.profile.steps {
 		s.settle()
 		s.adversary()
 	}
@@ -153,7 +153,7 @@ func (s *schedule) warmUp() {
 func (s *schedule) settle() {
 	synctest.Wait()
 	s.absorb()
-	for _, p := range s.living {
+	for _, p := range s.running {
 		p.observe()
 	}
 	s.Steps++
@@ -185,7 +185,7 @@ func (s *schedule) start() {
 			panic(fmt.Sprintf("a process without an election ended by itself: %v", err))
 		}
 	}()
-	s.processes, s.living = append(s.processes, p), append(s.living, p)
+	s.processes, s.running = append(s.processes, p), append(s.running, p)
 	s.note("process %d starts", p.id)
 }
 
@@ -194,14 +194,14 @@ func (s *schedule) crash(p *process) {
 	s.note("process %d dies", p.id)
 	s.Crashes++
 	s.kill(p)
-	s.living = slices.DeleteFunc(s.living, func(other *process) bool { return other == p })
+	s.running = slices.DeleteFunc(s.running, func(other *process) bool { return other == p })
 }
 
 // finish ends all processes and waits for their goroutines: a bubble cannot end before.
 func (s *schedule) finish() Outcome {
-	for len(s.living) > 0 {
-		s.kill(s.living[0])
-		s.living = s.living[1:]
+	for len(s.running) > 0 {
+		s.kill(s.running[0])
+		s.running = s.running[1:]
 	}
 	for _, p := range s.processes {
 		<-p.done

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -44,6 +45,7 @@ const (
 // TestSchedules runs many schedules and prints one line about them.
 func TestSchedules(t *testing.T) {
 	if *replay > 0 {
+		takeTurns(t)
 		o := Run(t, *replay)
 		t.Logf("seed %d, hash %x\n%s", o.Seed, o.Hash, strings.Join(o.Trace, "\n"))
 		for _, v := range o.Violations {
@@ -107,8 +109,17 @@ func report(o Outcome) string {
 		o.Seed, strings.Join(o.Violations, "\n\t"), strings.Join(o.Trace[max(0, len(o.Trace)-40):], "\n"), o.Seed)
 }
 
+// takeTurns makes a seed one schedule. An informer that tells of two children queues their job twice; on two processors a
+// worker may come in between, and reconcile twice instead of once. If a write of the first is lost, the world sees that.
+// On one processor a goroutine runs until it waits.
+func takeTurns(t *testing.T) {
+	processors := runtime.GOMAXPROCS(1)
+	t.Cleanup(func() { runtime.GOMAXPROCS(processors) })
+}
+
 // TestReplay: a seed is a schedule. Without this no violation could be looked at twice.
 func TestReplay(t *testing.T) {
+	takeTurns(t)
 	twice := uint64(50)
 	if testing.Short() {
 		twice = 15

@@ -14,7 +14,7 @@ func podPath(name string) string { return "/api/v1/namespaces/" + namespace + "/
 
 // kubeletSteps: what may become of each pod.
 func (s *schedule) kubeletSteps(c *choices) {
-	w := s.temper.kubelet
+	w := s.profile.kubelet
 	for _, name := range s.mirror.podNames() {
 		p := s.mirror.pods[name]
 		if p.Labels[labelJob] == "" {
