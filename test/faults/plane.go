@@ -81,6 +81,7 @@ func onOne(ctx context.Context, o options, scenarios []scenario.Scenario, t *tal
 	if o.plan != "" {
 		chosen = slices.DeleteFunc(chosen, func(p plans.Plan) bool { return p.Name() != o.plan })
 	}
+	chosen = slices.DeleteFunc(chosen, func(p plans.Plan) bool { return !strings.Contains(p.Fault, o.fault) })
 	t.chosen += len(chosen)
 	if o.list {
 		for _, p := range chosen {
@@ -152,6 +153,7 @@ func (o options) selection() plans.Selection {
 	if o.plan != "" {
 		return plans.Selection{Seed: o.seed, Everything: true, Goals: []plans.Goal{plans.Goal(strings.SplitN(o.plan, "/", 2)[0])}}
 	}
+	sel.Everything = o.fault != ""
 	for _, g := range plans.AllGoals() {
 		if o.wants(g) {
 			sel.Goals = append(sel.Goals, g)
