@@ -27,9 +27,9 @@ func mpi() *Operator {
 	return o
 }
 
-// mpiGoals are those of both versions. G2 and G5 find nothing here that the jobs of pods and services do not show: a second crash,
-// and events that are skipped, are the engine's. G13 needs a scenario whose end a clock sets; the clocks of MPIJobs of v1 are
-// those of all jobs, and the limits of v2beta1 are the batch/v1 Job's, whose controller is not on trial.
+// mpiGoals are those of both versions. A second crash (G2) and events that are not told (G5) are tried with the jobs of pods and
+// services: what they try is the engine's. The clocks (G13) of MPIJobs of v1 are those of all jobs, and the limits of v2beta1
+// are the batch/v1 Job's, whose controller is not on trial.
 func mpiGoals() []string { return []string{"G1", "G3", "G4", "G6", "G11", "G14", "G18"} }
 
 func rbac(plural string) schema.GroupVersionResource {
