@@ -218,7 +218,7 @@ func (u *user) remove() {
 // squat takes the name of a child.
 func (u *user) squat() {
 	r := u.manifest.roles[u.rng.IntN(len(u.manifest.roles))]
-	name := fmt.Sprintf("%s-%s-%d", u.manifest.name, r.label, u.rng.IntN(2))
+	name := u.manifest.pod(&r, u.rng.IntN(2))
 	kind, resource := "Pod", "pods"
 	spec := map[string]any{"containers": []any{map[string]any{"name": "c", "image": "i"}}}
 	if u.rng.IntN(2) == 0 {

@@ -74,7 +74,10 @@ func (c *choices) choose(r *rand.Rand) bool {
 func (s *schedule) adversary() {
 	var goesOn, faults, edits choices
 	faultRate := s.profile.faultRate
-	for _, q := range s.requests() {
+	for i, q := range s.requests() {
+		if q.resource == "discovery" && i > 0 && s.requests()[i-1].key == q.key {
+			continue // two resources of one version ask alike; who came first is chance, so they are answered together
+		}
 		s.requestSteps(&goesOn, &faults, q)
 		if q.writes() {
 			faultRate = 2 * s.profile.faultRate // that is when it counts
@@ -122,10 +125,17 @@ func (s *schedule) requestSteps(goesOn, faults *choices, q *request) {
 		goesOn.add(10, func() { s.note("answer %s", short(q)); s.reply(q, *q.answer) })
 		return
 	}
-	goesOn.add(20, func() { s.reply(q, s.serve(q, false)) })
 	if q.resource == "discovery" {
-		return // see package disruption
+		goesOn.add(20, func() { // faults of it are the subject of package disruption
+			for _, other := range s.requests() {
+				if other.key == q.key {
+					s.reply(other, s.serve(other, false))
+				}
+			}
+		})
+		return
 	}
+	goesOn.add(20, func() { s.reply(q, s.serve(q, false)) })
 	if q.reflects() {
 		faults.add(s.profile.stale, func() { s.reply(q, s.serve(q, true)) })
 	}

@@ -28,6 +28,9 @@ func TestJudgeNotices(t *testing.T) {
 		{"it makes no services", func(q *request) (answer, bool) {
 			return answer{code: http.StatusCreated, body: q.body}, q.method == http.MethodPost && q.resource == "services"
 		}, "come to rest"},
+		{"it makes no RoleBindings", func(q *request) (answer, bool) {
+			return answer{code: http.StatusCreated, body: q.body}, q.method == http.MethodPost && q.resource == "rolebindings"
+		}, "rolebindings/j-launcher is missing"},
 		{"it tells nothing", func(q *request) (answer, bool) {
 			return answer{code: http.StatusCreated, body: q.body}, q.resource == "events"
 		}, "no event tells"},

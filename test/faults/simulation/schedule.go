@@ -84,25 +84,32 @@ func newSchedule(seed uint64) *schedule {
 
 func resources(kind *training.Kind) []world.Resource {
 	r := kind.Resource()
-	return []world.Resource{
+	all := []world.Resource{
 		{Group: r.Group, Version: r.Version, Plural: r.Plural, Kind: r.Kind, Status: true, Namespaced: true},
 		{Version: "v1", Plural: "pods", Kind: "Pod", Status: true, Namespaced: true},
 		{Version: "v1", Plural: "services", Kind: "Service", Status: true, Namespaced: true},
 		{Version: "v1", Plural: "events", Kind: "Event", Namespaced: true},
-		{Group: "autoscaling", Version: "v2", Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", Status: true, Namespaced: true},
 	}
+	for _, d := range kind.DependentKinds {
+		all = append(all, world.Resource{Group: d.Group, Version: d.Version, Plural: d.Plural, Kind: d.Kind, Status: d == training.Autoscalers(), Namespaced: true})
+	}
+	return all
 }
 
 // discovery says in few words what is served; how it changes is the subject of package disruption.
 func discovery(kind *training.Kind) map[string][]byte {
-	served := map[string][]byte{}
+	versions := map[string][]any{}
 	for _, r := range resources(kind) {
-		if r.Group == "" {
-			continue
+		version := "/api/" + r.Version
+		if r.Group != "" {
+			version = "/apis/" + r.Group + "/" + r.Version
 		}
-		version := r.Group + "/" + r.Version
-		served["/apis/"+version] = encode(map[string]any{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version,
-			"resources": []any{map[string]any{"name": r.Plural}, map[string]any{"name": r.Plural + "/status"}}})
+		versions[version] = append(versions[version], map[string]any{"name": r.Plural}, map[string]any{"name": r.Plural + "/status"})
+	}
+	served := map[string][]byte{}
+	for path, list := range versions {
+		version := strings.TrimPrefix(strings.TrimPrefix(path, "/apis/"), "/api/")
+		served[path] = encode(map[string]any{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version, "resources": list})
 	}
 	return served
 }
