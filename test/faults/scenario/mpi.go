@@ -11,12 +11,12 @@ import (
 // the service account, the Role and the RoleBinding by which it reaches them.
 func mpi() *Operator {
 	o := training()
-	o.Name, o.Canary, o.Share, o.Scenarios = "mpi", false, 4, mpiScenarios()
+	o.Name, o.Canary, o.Share, o.Scenarios = "mpi", false, 8, mpiScenarios()
 	o.Resource = mpiJobs("v1")
 	o.Dependents = []schema.GroupVersionResource{core("pods"), core("configmaps"), core("serviceaccounts"), rbac("roles"), rbac("rolebindings")}
 	o.Rules.Always = append([]func(*oracle.Case) []string{gatesFirst, launcherLast, execOnlyWorkers}, o.Rules.Always...)
 	o.Goals = mpiGoals()
-	o.Sample = []string{"mpi-succeed", "mpi-worker-restarts", "mpi-suspend-resume", "mpi-account"}
+	o.Sample = []string{"mpi-succeed", "mpi-suspend-resume"}
 	o.Contents = map[string]map[string]any{
 		"configmaps": {"no data": map[string]any{"data": nil}, "another hostfile": map[string]any{"data": map[string]any{"hostfile": "elsewhere slots=7\n"}}},
 		"roles": {"no rules": map[string]any{"rules": []any{}},

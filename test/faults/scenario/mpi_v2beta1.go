@@ -12,7 +12,7 @@ import (
 // Service and of the Secret the operator never hears again once they are made.
 func mpiV2Beta1() *Operator {
 	o := training()
-	o.Name, o.Apart, o.Canary, o.Share, o.Scenarios = "mpi-v2beta1", true, false, 4, mpiV2Beta1Scenarios()
+	o.Name, o.Apart, o.Canary, o.Share, o.Scenarios = "mpi-v2beta1", true, false, 8, mpiV2Beta1Scenarios()
 	o.Permissions = append(o.Permissions, "deploy/mpijob-v2beta1/rbac.yaml")
 	o.CRDs = []string{"test/fixtures/mpijobs-v2beta1-open.yaml"}
 	o.Resource = mpiJobs("v2beta1")
@@ -20,7 +20,7 @@ func mpiV2Beta1() *Operator {
 	o.Unwatched = []schema.GroupVersionResource{core("secrets"), core("services")}
 	o.Rules.Always = append([]func(*oracle.Case) []string{launcherLast, oneKey, keyFirst, secretsUnread, launcherRestsFirst}, o.Rules.Always...)
 	o.Goals = mpiGoals()
-	o.Sample = []string{"mpi2-succeed", "mpi2-waits", "mpi2-suspend-resume", "mpi2-launcher-retries"}
+	o.Sample = []string{"mpi2-waits", "mpi2-suspend-resume"}
 	o.Contents = map[string]map[string]any{
 		"configmaps": {"no data": map[string]any{"data": nil}, "another hostfile": map[string]any{"data": map[string]any{"hostfile": "elsewhere slots=7\n"}}},
 		"jobs":       {"other limits": map[string]any{"spec": map[string]any{"backoffLimit": 77, "activeDeadlineSeconds": 7777}}, "suspended": map[string]any{"spec": map[string]any{"suspend": true}}},
