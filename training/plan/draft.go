@@ -158,6 +158,11 @@ func (d *draft) requeue(after time.Duration) {
 	}
 }
 
+// measure counts what has taken from one time to another. Times are those of several clocks, and a status can be edited.
+func (d *draft) measure(c Counter, until, from time.Time) {
+	d.plan.Count = append(d.plan.Count, Count{Counter: c, Took: max(until.Sub(from), 0)})
+}
+
 func (d *draft) count(c Counter) { d.plan.Count = append(d.plan.Count, Count{Counter: c}) }
 
 // full says that the plan is as long as a plan may be; the next one does the rest.
