@@ -83,6 +83,8 @@ func TestCertificateIsReadAgain(t *testing.T) {
 }
 
 func TestWrongCertificates(t *testing.T) {
+	crt, key := write(t, t.TempDir(), "a")
+	_, others := write(t, t.TempDir(), "b")
 	for name, c := range map[string]struct {
 		spoil func(t *testing.T, folder string)
 		says  string
@@ -91,11 +93,7 @@ func TestWrongCertificates(t *testing.T) {
 		"no key":         {func(t *testing.T, folder string) { _ = os.Remove(filepath.Join(folder, KeyFile)) }, "read the key: "},
 		"nonsense":       {func(t *testing.T, folder string) { put(t, folder, CertFile, []byte("x")) }, "take up a certificate and its key: "},
 		"empty":          {func(t *testing.T, folder string) { put(t, folder, KeyFile, nil) }, "take up a certificate and its key: "},
-		"another's key": {func(t *testing.T, folder string) {
-			other := t.TempDir()
-			_, key := write(t, other, "b")
-			put(t, folder, KeyFile, key)
-		}, "take up a certificate and its key: "},
+		"another's key":  {func(t *testing.T, folder string) { put(t, folder, KeyFile, others) }, "take up a certificate and its key: "},
 		"no such folder": {func(t *testing.T, folder string) { _ = os.RemoveAll(folder) }, "read the certificate: "},
 		"folders in place": {func(t *testing.T, folder string) {
 			_ = os.Remove(filepath.Join(folder, KeyFile))
@@ -106,7 +104,8 @@ func TestWrongCertificates(t *testing.T) {
 		if err := os.Mkdir(folder, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		write(t, folder, "a")
+		put(t, folder, CertFile, crt)
+		put(t, folder, KeyFile, key)
 		c.spoil(t, folder)
 		if _, err := TLS(folder, "unused", time.Now, zap.NewNop()); err == nil || !strings.HasPrefix(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %s", name, err, c.says)

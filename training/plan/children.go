@@ -36,14 +36,15 @@ func continuing(d *draft) bool {
 }
 
 // countStart counts a job that comes to run, with how long it has waited for that: since it was made or, after a suspension,
-// since it was resumed. One that runs again after a restart has begun before.
+// since it was resumed. One that runs again after a restart has begun before, and so has one that runs and of which nothing is on
+// record: its status was wiped, or comes from elsewhere.
 func (d *draft) countStart() {
-	if d.status.Is(training.Running) || d.status.Condition(training.Restarting) != nil {
+	if d.status.Is(training.Running) || d.status.Condition(training.Restarting) != nil || !d.Head.Status.Is(training.Created) {
 		return
 	}
-	since := d.Head.Meta.CreationTimestamp.Time
+	since := &d.Head.Meta.CreationTimestamp
 	if since.IsZero() || d.status.Condition(training.Suspended) != nil {
-		since = d.status.StartTime.Time
+		since = d.status.StartTime
 	}
 	d.measure(CountStarted, d.Now, since)
 }
