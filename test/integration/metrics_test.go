@@ -45,13 +45,16 @@ func metricsOfJobs(t *testing.T, r *rig) {
 	r.awaitState(t, ns, "short", training.Succeeded)
 	r.apply(t, ns, strings.Replace(long, "name: long", "name: stuck", 1)+"          nodeSelector: {no: such}\n")
 	r.awaitState(t, ns, "stuck", training.Created)
-	r.apply(t, ns, manifest("wrong", "\n  tfReplicaSpecs: {Worker: {replicas: -1}}\n"))
+	r.apply(t, ns, strings.Replace(manifest("wrong", worker("", "")), "name: tensorflow", "name: other", 1))
+	r.awaitState(t, ns, "wrong", training.Failed)
 	r.kubectl(t, nil, "-n", ns, "create", "quota", "none", "--hard=count/services=4") // two jobs have one each
 	r.apply(t, ns, strings.Replace(strings.Replace(long, "name: long", "name: many", 1), "    Worker:\n", "    Worker:\n      replicas: 4\n", 1))
 
 	created := r.raw(t, ns, "stuck").GetCreationTimestamp()
 	samples := map[string]float64{
 		`training_operator_jobs{framework="tensorflow",job_namespace="metrics",state="Running"}`:                 1,
+		`training_operator_jobs{framework="tensorflow",job_namespace="metrics",state="Failed"}`:                  1,
+		`training_operator_objects_converted_total{kind="TFJob",result="rejected"}`:                              -1,
 		`training_operator_jobs{framework="tensorflow",job_namespace="metrics",state="Succeeded"}`:               1,
 		`training_operator_oldest_pending_job_timestamp_seconds{framework="tensorflow",job_namespace="metrics"}`: float64(created.Unix()),
 		`leader_election_master_status{name="training-operator"}`:                                                1,
