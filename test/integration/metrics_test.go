@@ -47,7 +47,7 @@ func metricsOfJobs(t *testing.T, r *rig) {
 	r.awaitState(t, ns, "stuck", training.Created)
 	r.apply(t, ns, strings.Replace(manifest("wrong", worker("", "")), "name: tensorflow", "name: other", 1))
 	r.awaitState(t, ns, "wrong", training.Failed)
-	r.kubectl(t, nil, "-n", ns, "create", "quota", "none", "--hard=count/services=4") // two jobs have one each
+	r.kubectl(t, nil, "-n", ns, "create", "quota", "none", "--hard=count/pods=1") // there are more already
 	r.apply(t, ns, strings.Replace(strings.Replace(long, "name: long", "name: many", 1), "    Worker:\n", "    Worker:\n      replicas: 4\n", 1))
 
 	created := r.raw(t, ns, "stuck").GetCreationTimestamp()
