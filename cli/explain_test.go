@@ -35,6 +35,8 @@ func TestExplainGolden(t *testing.T) {
 		"error":    {"typemismatch"},
 		"warning":  {"MISPLACEDFIELD"},
 		"of-edits": {"Immutable"},
+		"newer":    {"mpijob.spec.sshAuthMountPath"},
+		"version":  {"mpijob.spec", "--api-version=kubeflow.org/v2beta1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, errOut, code := called(append([]string{"stoic", "explain"}, args...)...)
@@ -92,6 +94,15 @@ func TestExplainUnknown(t *testing.T) {
 		out, errOut, code := called("stoic", "explain", argument)
 		if code != 2 || out != "" || !strings.Contains(errOut, says) || len(errOut) > 600 {
 			t.Errorf("%.80s: code %d, stdout %q, stderr %q, want %q", argument, code, out, errOut, says)
+		}
+	}
+	for version, says := range map[string]string{
+		"v1":                   `--api-version: found "v1", must be one of kubeflow.org/v1, kubeflow.org/v2beta1; leave it out`,
+		"kubeflow.org/v2beta":  `did you mean "kubeflow.org/v2beta1"?`,
+		"kubeflow.org/v2beta1": `found "tfjob", must be a code`,
+	} {
+		if out, errOut, code := called("stoic", "explain", "tfjob.spec", "--api-version", version); code != 2 || out != "" || !strings.Contains(errOut, says) {
+			t.Errorf("%s: code %d, stdout %q, stderr %q, want %q", version, code, out, errOut, says)
 		}
 	}
 	if out, errOut, code := called("stoic", "explain", "tfjob", "spec"); code != 2 || out != "" || errOut == "" {
@@ -163,6 +174,7 @@ func TestExplainCompletion(t *testing.T) {
 		"spec.tfReplicaSpecs.Worker.re": {"spec.tfReplicaSpecs.Worker.replicas", "spec.tfReplicaSpecs.Worker.restartPolicy", noSpace},
 		"tfjob.spec.runPolicy.suspend.": {noSpace},
 		"tfjob.spek.":                   {space},
+		"mpijob.spec.s":                 {"mpijob.spec.slotsPerWorker", "mpijob.spec.sshAuthMountPath", noSpace},
 		"Mis":                           {"MisplacedField", "MissingField", "MissingContainer", space},
 		"Immutable":                     {"Immutable", space},
 		"nothing-begins-like-this":      {space},

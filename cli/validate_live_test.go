@@ -20,6 +20,7 @@ import (
 	"stoic/test/faults/world/server"
 	"stoic/training"
 	"stoic/training/kinds"
+	"stoic/training/kinds/v2beta1"
 )
 
 // apiServer is the model of the API server, what was asked of it, and a kubeconfig for it.
@@ -221,6 +222,22 @@ func TestLiveTells(t *testing.T) {
 type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// TestLiveVersion: the version of a kind that the cluster serves is the one that is read.
+func TestLiveVersion(t *testing.T) {
+	outside(t)
+	s, served := newAPIServer(t, "not served"), v2beta1.MPIJob()
+	s.Serve(world.Resource{Group: served.Group, Version: served.Version, Plural: served.Plural, Kind: served.Name, Namespaced: true, Status: true})
+	s.Store("/apis/"+served.APIVersion()+"/namespaces/team-a/mpijobs/wrong", map[string]any{"apiVersion": served.APIVersion(), "kind": served.Name,
+		"metadata": map[string]any{"name": "wrong", "namespace": "team-a"}, "spec": map[string]any{"slotsPerWorker": "two"}})
+	out, talk, code, err := runValidate("", "--live", "--kubeconfig", s.kubeconfig)
+	if code != 1 || !strings.Contains(out, `spec.slotsPerWorker: found string "two", must be an integer`) {
+		t.Errorf("code %d, %v, stdout:\n%s", code, err, out)
+	}
+	if strings.Contains(talk, "skipped mpijobs") || !strings.Contains(talk, "skipped tfjobs: the cluster does not serve them") {
+		t.Errorf("said:\n%s", talk)
+	}
+}
 
 // TestLiveEnds: what each cluster ends with.
 func TestLiveEnds(t *testing.T) {

@@ -21,7 +21,7 @@ type options struct {
 	seed      uint64
 	operator  string
 	subject   string
-	cells     int
+	sandboxes int
 	goals     string
 	scenarios string
 	plan      string
@@ -49,7 +49,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	f.Uint64Var(&o.seed, "seed", 1, "chooses samples and schedules; the same seed tries the same plans")
 	f.StringVar(&o.operator, "operator", "", "command line of the `operator`; {kubeconfig}, {namespace}, {metrics}, {probes} and {flags} are replaced (default: built from here)")
 	f.StringVar(&o.subject, "subject", "", "comma-separated `operators` whose scenarios are tried: "+strings.Join(operatorNames(), ", ")+" (default: all; with -operator, which takes one: training)")
-	f.IntVar(&o.cells, "cells", 24, "operators that live side by side")
+	f.IntVar(&o.sandboxes, "sandboxes", 24, "operators that run side by side")
 	f.StringVar(&o.goals, "goals", "", "comma-separated `goals`, such as G1,G3 (default: all)")
 	f.StringVar(&o.scenarios, "scenarios", "", "comma-separated scenarios (default: all)")
 	f.StringVar(&o.plan, "plan", "", "only the plan of this `name`, as a failure prints it")
@@ -57,7 +57,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	f.Float64Var(&o.share, "share", 0, "share of the usual number of plans, such as 0.1")
 	f.StringVar(&o.dir, "dir", "", "folder for logs and evidence (default: a new temporary one)")
 	f.StringVar(&o.root, "root", ".", "the checkout")
-	f.BoolVar(&o.list, "list", false, "list the chosen plans instead of trying them (the references are lived all the same)")
+	f.BoolVar(&o.list, "list", false, "list the chosen plans instead of trying them (the references are run all the same)")
 	f.IntVar(&o.schedules, "schedules", 100_000, "simulated schedules of G9")
 	f.IntVar(&o.sequences, "sequences", 2_000, "sequences of operations that G10 compares")
 	f.IntVar(&o.sequence, "sequence", -1, "of G10 only the sequence of this `number`, as a failure prints it")

@@ -32,7 +32,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("the help does not say %q:\n%s", want, out.String())
 		}
 	}
-	for _, wrong := range [][]string{{"-seed", "x"}, {"more"}, {"-cells"}} {
+	for _, wrong := range [][]string{{"-seed", "x"}, {"more"}, {"-sandboxes"}} {
 		if _, err := parse(wrong, &strings.Builder{}); err == nil {
 			t.Errorf("%v is taken", wrong)
 		}
@@ -110,7 +110,7 @@ func TestWholeRun(t *testing.T) {
 		}
 		started = append(started, strings.Join(p.words, " "))
 	}
-	for test, flag := range map[string]string{"TestEachBugIsCaught": " -all", "TestPlans": " -all", "TestEveryLife": "", "TestSchedules": " -schedules=100000", "TestModelAndAPIServer": " -sequences=2000"} {
+	for test, flag := range map[string]string{"TestEachBugIsCaught": " -all", "TestPlans": " -all", "TestEveryScenarioTwice": "", "TestSchedules": " -schedules=100000", "TestModelAndAPIServer": " -sequences=2000"} {
 		if !slices.ContainsFunc(started, func(words string) bool {
 			return strings.Contains(words, " -run="+test+" ") && strings.Contains(words+" ", flag+" ")
 		}) {

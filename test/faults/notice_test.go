@@ -30,7 +30,7 @@ func TestRigNotices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := parse([]string{"-root", root, "-dir", t.TempDir(), "-cells", "4", "-goals", "G1", "-scenarios", "scale-down", "-share", "0.0005",
+	o, err := parse([]string{"-root", root, "-dir", t.TempDir(), "-sandboxes", "4", "-goals", "G1", "-scenarios", "scale-down", "-share", "0.0005",
 		"-operator", strings.Join(operator.Stoic(operator.Built(t, root, "-overlay", overlay)), " ")}, t.Output())
 	if err != nil {
 		t.Fatal(err)

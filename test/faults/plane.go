@@ -20,7 +20,7 @@ func onControlPlane(ctx context.Context, o options, t *tally, r *command.Run) (e
 	if err != nil {
 		return err
 	}
-	stage, err := plans.Open(ctx, plans.Options{Root: o.root, Programs: all, Cells: o.cells, Dir: o.dir, Say: say})
+	stage, err := plans.Open(ctx, plans.Options{Root: o.root, Programs: all, Sandboxes: o.sandboxes, Dir: o.dir, Say: say})
 	if err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func onControlPlane(ctx context.Context, o options, t *tally, r *command.Run) (e
 			t.stray(fmt.Sprintf("at the end: %v", closed))
 		}
 	}()
-	say("%d scenarios, each lived twice without a fault, in %d cells", len(scenarios), o.cells)
+	say("%d scenarios, each run twice without a fault, in %d sandboxes", len(scenarios), o.sandboxes)
 	began := time.Now()
 	learnt := stage.Learn(ctx, scenarios)
 	t.add("G0", len(learnt), learnt, time.Since(began))

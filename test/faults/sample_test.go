@@ -12,7 +12,7 @@ func TestSample(t *testing.T) {
 		t.Skip("it needs a control plane: left out with -short")
 	}
 	t.Parallel()
-	o, err := parse([]string{"-sample", "-cells", "16", "-root", "../..", "-dir", t.TempDir(), "-goals", controlPlaneGoals()}, t.Output())
+	o, err := parse([]string{"-sample", "-sandboxes", "16", "-root", "../..", "-dir", t.TempDir(), "-goals", controlPlaneGoals()}, t.Output())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -124,7 +124,7 @@ const (
 	enough = 15
 )
 
-// canaries compares healthy jobs that lived beside faults with those that lived without, in the same run (O8).
+// canaries compares healthy jobs that run beside faults with those that run without, in the same run (O8).
 func (t *tally) canaries(out io.Writer) {
 	if len(t.faulted) == 0 || len(t.calm) == 0 {
 		return

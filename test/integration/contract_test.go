@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stoic/training"
@@ -30,7 +29,6 @@ func TestContract(t *testing.T) {
 		"namespace deleted":            namespaceDeleted,
 		"foreign service":              foreignService,
 		"labels edited":                labelsEdited,
-		"taken over while it runs":     takenOver,
 		"scaled in while pods linger":  scaledIn,
 		"scaled to none and back":      scaledToNone,
 		"two kinds of owner, one name": otherOwner,
@@ -94,61 +92,6 @@ func (r *rig) requestsIn(t *testing.T, ns string) []audited {
 func labelsOf(job string, index int) string {
 	return fmt.Sprintf(`{"training.kubeflow.org/operator-name":"tfjob-controller","training.kubeflow.org/job-name":%q,`+
 		`"training.kubeflow.org/replica-type":"worker","training.kubeflow.org/replica-index":"%d"}`, job, index)
-}
-
-// takenOver: a running job with its children and status exactly as training-operator v1.9.4 leaves them.
-func takenOver(t *testing.T, r *rig) {
-	ns := r.namespace(t, "taken-over")
-	r.apply(t, ns, manifest("job", endless("", "replicas: 2\nrestartPolicy: OnFailure")))
-	uid := r.kubectl(t, nil, "-n", ns, "get", "tfjob", "job", "-o", "jsonpath={.metadata.uid}")
-	for i := range 2 {
-		owner := fmt.Sprintf(`[{"apiVersion":"kubeflow.org/v1","kind":"TFJob","name":"job","uid":%q,"controller":true,"blockOwnerDeletion":true}]`, uid)
-		name, labels := fmt.Sprintf("job-worker-%d", i), labelsOf("job", i)
-		podLabels := labels
-		if i == 0 {
-			podLabels = strings.Replace(labels, "{", `{"training.kubeflow.org/job-role":"master",`, 1)
-		}
-		r.kubectl(t, []byte(fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"labels":%s,"ownerReferences":%s},
-			"spec":{"restartPolicy":"OnFailure","containers":[{"name":"tensorflow","image":"training:1","ports":[{"name":"tfjob-port","containerPort":2222}],"env":[{"name":"TF_CONFIG","value":"{}"}]}]}}
-			{"apiVersion":"v1","kind":"Service","metadata":{"name":%q,"labels":%s,"ownerReferences":%s},
-			"spec":{"clusterIP":"None","selector":%s,"ports":[{"name":"tfjob-port","port":2222}]}}`,
-			name, podLabels, owner, name, labels, owner, labels)), "-n", ns, "create", "-f", "-")
-	}
-	const status = `{"status":{"conditions":[
-		{"type":"Created","status":"True","reason":"TFJobCreated","message":"TFJob job is created.","lastUpdateTime":"2026-01-01T00:00:00Z","lastTransitionTime":"2026-01-01T00:00:00Z"},
-		{"type":"Running","status":"True","reason":"TFJobRunning","message":"TFJob taken-over/job is running.","lastUpdateTime":"2026-01-01T00:00:09Z","lastTransitionTime":"2026-01-01T00:00:09Z"}],
-		"replicaStatuses":{"Worker":{"active":2}},"startTime":"2026-01-01T00:00:01Z"}}`
-	r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--subresource=status", "--type=merge", "-p", status)
-	await(t, "the pods to run", func() (bool, string) {
-		out := r.kubectl(t, nil, "-n", ns, "get", "pods", "-o", "jsonpath={.items[*].status.phase}")
-		return out == "Running Running", out
-	})
-	before, pods := r.raw(t, ns, "job"), r.pods(t, ns, "job")
-
-	p := r.operator(t, ns)
-	await(t, "the first pass", func() (bool, string) {
-		n, _ := p.metric(t, "workqueue_work_duration_seconds_count", `name="tfjob-controller"`)
-		return n > 0, fmt.Sprint(n)
-	})
-	if after := r.raw(t, ns, "job"); after.GetResourceVersion() != before.GetResourceVersion() {
-		t.Errorf("the job was written to (-before +after):\n%s", cmp.Diff(before.Object["status"], after.Object["status"]))
-	}
-	// It goes on: one more worker, then the end. What was there stays.
-	r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--type=merge", "-p", `{"spec":{"tfReplicaSpecs":{"Worker":{"replicas":3}}}}`)
-	r.awaitActive(t, ns, "job", 3)
-	r.checkKept(t, ns, "job", pods)
-	r.kubectl(t, nil, "-n", ns, "annotate", "pod", "job-worker-0", "simulation.stoic/exit-code=0")
-	head := r.awaitState(t, ns, "job", training.Succeeded)
-	if got, want := describe(&head.Status), "Created=True(TFJobCreated) Running=False(TFJobRunning) Succeeded=True(TFJobSucceeded)"; got != want {
-		t.Errorf("conditions: %s, want %s", got, want)
-	}
-	if got := head.Status.ReplicaStatuses["Worker"]; got.Succeeded != 3 || got.Active != 0 {
-		t.Errorf("counts of the workers: %+v, want 3 succeeded: one did, and two were active then", got)
-	}
-	if at := head.Status.StartTime.UTC().Format(time.RFC3339); at != "2026-01-01T00:00:01Z" {
-		t.Errorf("it started at %s", at)
-	}
-	r.checkKept(t, ns, "job", pods)
 }
 
 // scaledIn: of five workers two are left, and the others take their time to stop.

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// rows are those of all tables of a text, without their heads: the cells, trimmed.
+// rows are those of all tables of a text, without their heads: the sandboxes, trimmed.
 func rows(text string) (found [][]string) {
 	body := false
 	for line := range strings.Lines(text) {
@@ -22,11 +22,11 @@ func rows(text string) (found [][]string) {
 		case strings.HasPrefix(line, "|--"):
 			body = true
 		case body:
-			cells := strings.Split(strings.Trim(line, "|"), "|")
-			for i := range cells {
-				cells[i] = strings.TrimSpace(cells[i])
+			sandboxes := strings.Split(strings.Trim(line, "|"), "|")
+			for i := range sandboxes {
+				sandboxes[i] = strings.TrimSpace(sandboxes[i])
 			}
-			found = append(found, cells)
+			found = append(found, sandboxes)
 		}
 	}
 	return found

@@ -41,7 +41,7 @@ type metadata struct {
 // pod makes a replica's pod: the template with our labels over its own, and the environment behind its own.
 // A name or namespace in the template means nothing. Row is how many pods of the replica failed in a row before it.
 func (w *builder) pod(r *replica, row int64) schema.Object {
-	m := w.mould(r.replicaType)
+	m := w.podTemplateOf(r.replicaType)
 	meta := w.metadata(r, w.podLabels(r, m))
 	meta.Annotations, meta.Finalizers = m.annotations, m.finalizers
 	if row > 0 {
@@ -59,7 +59,7 @@ func (w *builder) pod(r *replica, row int64) schema.Object {
 
 // template is the pod template of a replica that a batch/v1 Job makes.
 func (w *builder) template(r *replica) []byte {
-	m := w.mould(r.replicaType)
+	m := w.podTemplateOf(r.replicaType)
 	var body bytes.Buffer
 	body.WriteString(`{"metadata":`)
 	body.Write(schema.JSON(struct {
@@ -84,7 +84,7 @@ func (w *builder) finish(body *bytes.Buffer, r *replica, m *podTemplate) {
 	body.WriteString(`}`)
 }
 
-func (w *builder) mould(role *training.ReplicaType) *podTemplate {
+func (w *builder) podTemplateOf(role *training.ReplicaType) *podTemplate {
 	kind := w.job.Kind
 	if m := w.moulds[role.Name]; m != nil {
 		return m

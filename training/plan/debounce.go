@@ -16,16 +16,16 @@ const (
 	// settleFor is how long such news waits for more of its kind, however old the status is: replicas that were started
 	// together end together, and with the last of them comes the terminal condition.
 	settleFor = time.Second
-	// mournFor is how long a status that was just written stands before replicas that failed or vanished are. A death is
+	// failureDebounce is how long a status that was just written stands before replicas that failed or vanished are. A failure is
 	// on record within the second, and a node that takes a hundred replicas with it is two writes.
-	mournFor = 500 * time.Millisecond
+	failureDebounce = 500 * time.Millisecond
 )
 
 // statusDebounce is how long a new status can wait; 0 says that it must be written now.
 //
 //	what is new                                  waits
 //	a condition, a time, a generation            no
-//	a replica failed, or fewer are accounted for until the last status is mournFor old
+//	a replica failed, or fewer are accounted for until the last status is failureDebounce old
 //	more replicas are active or have succeeded   until the last status is debounceAfter old, and it is news since settleFor
 //
 // What waits at a crash is written by the first pass of the next process: it knows of no last status.
@@ -44,7 +44,7 @@ func (d *draft) statusDebounce() time.Duration {
 	case onlyMore(was, is):
 		return max(debounceAfter(&d.Head.Status)-since, settleFor-pending, 0)
 	}
-	return max(mournFor-since, 0)
+	return max(failureDebounce-since, 0)
 }
 
 // onlyCounts says that the status as it shall be differs from the one on record in counts of replicas at most.

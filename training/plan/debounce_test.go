@@ -103,8 +103,8 @@ func TestCalm(t *testing.T) {
 	}
 	delete(w.pods, "j-worker-0")
 	delete(w.pods, "j-worker-1")
-	waits("a death, just after a write", at(0, unknown), mournFor)
-	if p := at(mournFor, unknown); p.Status == nil || p.Status.ReplicaStatuses["Worker"].Active != 0 {
+	waits("a failure, just after a write", at(0, unknown), failureDebounce)
+	if p := at(failureDebounce, unknown); p.Status == nil || p.Status.ReplicaStatuses["Worker"].Active != 0 {
 		t.Errorf("a death: status %+v", p.Status)
 	}
 }

@@ -87,7 +87,7 @@ func (o *Observed) add(r schema.Resource, c *schema.Child) {
 func annotate(ledger *training.Ledger) *schema.Annotate {
 	what := "Error recording restarts and successes, so no failed pod is replaced: "
 	if ledger.Terminal != "" {
-		what = "Error recording the verdict beside the status: "
+		what = "Error recording the terminal condition beside the status: "
 	}
 	return &schema.Annotate{Values: map[string]string{training.AnnotationLedger: string(schema.JSON(ledger))}, BestEffort: ledger.Terminal != "",
 		Refused: schema.Event{Type: corev1.EventTypeWarning, Reason: training.ReasonDeletePodFailed, Message: what}}

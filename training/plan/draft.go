@@ -28,6 +28,9 @@ type draft struct {
 	runs   bool   // the job is neither over nor suspended
 	stale  bool   // the ledger says of replicas that they have succeeded that the job does not ask for
 	tail   string // of the sentence that says that a refused spec was accepted
+	// adopts: it asks for a Job that an earlier operator may have made. The generation is put on record when that is known, so
+	// that a process that ends in between is followed by one that asks again.
+	adopts bool
 }
 
 // replica is a place that the job wants filled, and the children that fill it.
@@ -132,7 +135,9 @@ func (d *draft) finish() Plan {
 	if d.silent {
 		return Plan{}
 	}
-	d.status.ObservedGeneration = d.Head.Meta.Generation
+	if !d.adopts {
+		d.status.ObservedGeneration = d.Head.Meta.Generation
+	}
 	if d.Head.Status.Unclean || !same(&d.Head.Status, &d.status, d.KeepsGeneration) {
 		if wait := d.statusDebounce(); wait > 0 {
 			d.plan.Pending = true

@@ -96,8 +96,8 @@ func (d *draft) restore(t training.ConditionType, at *metav1.Time) {
 	d.status.CompletionTime = at.DeepCopy()
 }
 
-func other(verdict training.ConditionType) training.ConditionType {
-	if verdict == training.Succeeded {
+func other(terminal training.ConditionType) training.ConditionType {
+	if terminal == training.Succeeded {
 		return training.Failed
 	}
 	return training.Succeeded

@@ -93,7 +93,7 @@ const recordAfter = 30 * time.Second
 //	a ledger is written for another reason                  with it
 //	what is on record is not so any more                    now
 //	this process has not written to the job yet             now
-//	a pod of the job is being deleted: others may follow    when the last write is mournFor old
+//	a pod of the job is being deleted: others may follow    when the last write is failureDebounce old
 //	the status waits                                        behind the status
 //	counts are written, and it was in those before          now
 //	else                                                    when the last write is recordAfter old
@@ -103,7 +103,7 @@ func (d *draft) recordIn() time.Duration {
 	case d.WrittenAt.IsZero() || since < 0 || d.stale:
 		return 0
 	case slices.ContainsFunc(d.Pods, func(p training.Pod) bool { return p.Deleting }):
-		return max(mournFor-since, 0)
+		return max(failureDebounce-since, 0)
 	case d.plan.Pending:
 		return d.plan.Requeue
 	case d.plan.Status == nil:

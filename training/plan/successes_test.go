@@ -68,7 +68,7 @@ func TestSuccessesWait(t *testing.T) {
 	want("while the next success waits", at(recordAfter, 0), false, "", settleFor)
 	want("with the next success", at(calmFor, settleFor), true, "1-2", 0)
 	set(3, corev1.PodRunning, true)
-	want("while a pod is going", at(mournFor, 0), true, "1-2", 0)
+	want("while a pod is going", at(failureDebounce, 0), true, "1-2", 0)
 	set(3, corev1.PodRunning, false)
 
 	o := w.observe()

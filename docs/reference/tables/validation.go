@@ -25,7 +25,7 @@ func validation() (string, error) {
 // surveys are those of all kinds. That of TFJob, in whose words the page tells what all have, is the first.
 func surveys() ([]*survey, error) {
 	first := kinds.TFJob()
-	order := append([]*training.Kind{first}, slices.DeleteFunc(kinds.All(), func(k *training.Kind) bool { return k == first })...)
+	order := append([]*training.Kind{first}, slices.DeleteFunc(kinds.Served(), func(k *training.Kind) bool { return k == first })...)
 	all := make([]*survey, len(order))
 	for i, kind := range order {
 		var err error
@@ -45,14 +45,14 @@ func (s *survey) page(others []*survey) string {
 			codes[t.Code] = true
 		}
 	}
-	heading := func(kind *training.Kind) []string { return []string{"mistake, as " + code(kind.Name), "gets"} }
+	heading := func(kind *training.Kind) []string { return []string{"mistake, as " + versioned(kind), "gets"} }
 	mistakes := table(heading(s.kind), together(s.kind, append(mistakes(), mistakesOfTFJob()...), codes))
 	own, of := slices.Clone(s.sections), contents(s.sections)
 	for i, other := range others {
 		mistakes += "\n" + table(heading(other.kind), together(other.kind, mistakesOf(other.kind), codes))
 		alone := other.without(append([]*survey{s}, others[:i]...))
 		own = append(own, alone...)
-		of += "\n\nOf " + code(other.kind.Name) + " alone: " + contents(alone)
+		of += "\n\nOf " + versioned(other.kind) + " alone: " + contents(alone)
 	}
 	var b strings.Builder
 	b.WriteString(introduction())
@@ -80,6 +80,11 @@ func kindNames() string {
 		names = append(names, code(kind.Name))
 	}
 	return strings.Join(names, ", ")
+}
+
+// versioned is the name of a kind, with its version if that is not the first.
+func versioned(kind *training.Kind) string {
+	return strings.TrimSuffix(code(kind.Name)+" "+kind.Version, " v1")
 }
 
 func introduction() string {

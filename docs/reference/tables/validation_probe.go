@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -50,17 +53,19 @@ type told struct {
 
 // right is a job in which nothing is wrong, with something to refer to.
 func right(kind *training.Kind) map[string]any {
-	role := func() map[string]any {
-		return map[string]any{"template": map[string]any{"spec": map[string]any{
-			"containers": []any{map[string]any{"name": kind.Container, "image": "x"}},
+	roles := map[string]any{}
+	for _, known := range kind.ReplicaTypes {
+		if !known.Required && known.Name != "Worker" {
+			continue
+		}
+		role := map[string]any{"template": map[string]any{"spec": map[string]any{
+			"containers": []any{map[string]any{"name": cmp.Or(kind.Container, "x"), "image": "x"}},
 			"volumes":    []any{map[string]any{"name": "x"}},
 		}}}
-	}
-	roles := map[string]any{"Worker": role()}
-	for _, other := range kind.ReplicaTypes {
-		if other.Required {
-			roles[other.Name] = role()
+		if known.Replicas < known.AtLeast {
+			role["replicas"] = int64(known.AtLeast)
 		}
+		roles[known.Name] = role
 	}
 	return map[string]any{
 		"apiVersion": kind.APIVersion(), "kind": kind.Name, "metadata": map[string]any{"name": "x", "namespace": "default"},
@@ -149,8 +154,16 @@ func (s *survey) visit(t reflect.Type, path string, object map[string]any, above
 	return found, nil
 }
 
-// plainName is that of the type.
-func (s *section) plainName() string { return strings.TrimSuffix(s.object.Name(), "Object") }
+// plainName is that of the type, with the version that its package is of.
+func (s *section) plainName() string {
+	name := strings.TrimSuffix(s.object.Name(), "Object")
+	if version := path.Base(s.object.PkgPath()); versionOf.MatchString(version) && strings.HasPrefix(s.object.PkgPath(), "stoic/") {
+		name += " " + version
+	}
+	return name
+}
+
+var versionOf = regexp.MustCompile(`^v[0-9]`)
 
 const unheardOf = "unheardOf"
 

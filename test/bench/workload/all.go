@@ -95,10 +95,10 @@ func resting(ctx context.Context, s *session, size int) error {
 		`"replicaStatuses":{"PS":{},"Worker":{}},"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:00:05Z"}}`
 	err := s.inParallel(ctx, size, func(ctx context.Context, i int) error {
 		name := jobName(i)
-		if err := s.ground.Admin.Send(ctx, http.MethodPost, wire.JobsPath(stored), wire.JSON, shape{servers: 1, workers: 4}.body(name), nil); err != nil {
+		if err := s.environment.Admin.Send(ctx, http.MethodPost, wire.JobsPath(stored), wire.JSON, shape{servers: 1, workers: 4}.body(name), nil); err != nil {
 			return err
 		}
-		return s.ground.Admin.Send(ctx, http.MethodPatch, wire.JobsPath(stored)+"/"+name+"/status", wire.MergePatch, []byte(status), nil)
+		return s.environment.Admin.Send(ctx, http.MethodPatch, wire.JobsPath(stored)+"/"+name+"/status", wire.MergePatch, []byte(status), nil)
 	})
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func churn(ctx context.Context, s *session, size int) error {
 		return err
 	}
 	remove := func(i int) error {
-		return s.ground.Admin.Send(ctx, http.MethodDelete, wire.JobsPath(measured)+"/"+jobName(i), wire.JSON, []byte(`{"propagationPolicy":"Background"}`), nil)
+		return s.environment.Admin.Send(ctx, http.MethodDelete, wire.JobsPath(measured)+"/"+jobName(i), wire.JSON, []byte(`{"propagationPolicy":"Background"}`), nil)
 	}
 	var half float64
 	err := s.paced(ctx, size+life, rate, func(i int) error {
@@ -157,7 +157,7 @@ func churn(ctx context.Context, s *session, size int) error {
 func beside(sh shape) func(context.Context, *session, int) error {
 	return func(ctx context.Context, s *session, size int) error {
 		err := s.inParallel(ctx, size, func(ctx context.Context, i int) error {
-			return s.ground.Admin.Send(ctx, http.MethodPost, wire.JobsPath(stored), wire.JSON, malformed(jobName(i)), nil)
+			return s.environment.Admin.Send(ctx, http.MethodPost, wire.JobsPath(stored), wire.JSON, malformed(jobName(i)), nil)
 		})
 		if err != nil {
 			return err
@@ -205,7 +205,7 @@ func deaths(ctx context.Context, s *session, size int) error {
 	for i := 0; i < min(30, size) && err == nil; i++ {
 		pod := jobName(i) + "-worker-0"
 		const die = `{"metadata":{"annotations":{"simulation.stoic/exit-code":"1","simulation.stoic/run-for":"0s"}}}`
-		err = s.ground.Admin.Send(ctx, http.MethodPatch, wire.CorePath(measured, "pods")+"/"+pod, wire.MergePatch, []byte(die), nil)
+		err = s.environment.Admin.Send(ctx, http.MethodPatch, wire.CorePath(measured, "pods")+"/"+pod, wire.MergePatch, []byte(die), nil)
 		if err == nil {
 			err = s.await(ctx, "a death to be told", func(counts) bool { return s.watch.deathTold(jobName(i), pod) })
 		}

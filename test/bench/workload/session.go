@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"stoic/test/bench/ground"
+	"stoic/test/bench/environment"
 	"stoic/test/bench/measure"
 	"stoic/test/bench/report"
 	"stoic/test/bench/wire"
@@ -60,37 +60,37 @@ type Setting struct {
 // session is one workload at one size with one subject.
 type session struct {
 	Setting
-	name    string
-	result  *report.Result
-	ground  *ground.Ground
-	process *operator.Process
-	log     string // a file
-	audit   *measure.Audit
-	watch   *watcher
-	heard   chan error // the end of the watcher
-	before  measure.Footprint
-	counted int // of the subject's requests so far, those that were forgotten included
+	name        string
+	result      *report.Result
+	environment *environment.Environment
+	process     *operator.Process
+	log         string // a file
+	audit       *measure.Audit
+	watch       *watcher
+	heard       chan error // the end of the watcher
+	before      measure.Footprint
+	counted     int // of the subject's requests so far, those that were forgotten included
 }
 
 // open starts a control plane and the watcher; the subject is not yet started.
 func open(ctx context.Context, setting Setting, w Workload, result *report.Result) (s *session, err error) {
 	s = &session{Setting: setting, result: result, heard: make(chan error, 1), watch: newWatcher(measured)}
 	s.name = fmt.Sprintf("%s %d, %s", w.Name, result.Ran, setting.Subject.Name)
-	s.ground, err = ground.Open(ctx, ground.Options{Root: s.Root, Nodes: 3 + w.pods(result.Ran)/podsPerNode, Anything: w.anything,
+	s.environment, err = environment.Open(ctx, environment.Options{Root: s.Root, Nodes: 3 + w.pods(result.Ran)/podsPerNode, Anything: w.anything,
 		Admin: s.Subject.Admin, Namespaces: []string{measured, stored}})
 	if err != nil {
 		return nil, err
 	}
-	if s.audit, err = measure.FollowAudit(s.ground.AuditLog(), operator.User); err == nil {
+	if s.audit, err = measure.FollowAudit(s.environment.AuditLog(), operator.User); err == nil {
 		file := strings.NewReplacer(" ", "-", ",", "").Replace(s.name) + ".log"
 		s.log = filepath.Join(s.Dir, file)
 		err = os.WriteFile(s.log, nil, 0o644) // an earlier run may have left one
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.ground.Close())
+		return nil, errors.Join(err, s.environment.Close())
 	}
 	synced := make(chan struct{})
-	go func() { s.heard <- s.watch.follow(ctx, s.ground.Admin, func() { close(synced) }) }()
+	go func() { s.heard <- s.watch.follow(ctx, s.environment.Admin, func() { close(synced) }) }()
 	select {
 	case <-synced:
 		return s, nil
@@ -109,7 +109,7 @@ func (s *session) close() error {
 			failed = append(failed, err)
 		}
 	}
-	return errors.Join(append(failed, s.audit.Close(), s.ground.Close())...)
+	return errors.Join(append(failed, s.audit.Close(), s.environment.Close())...)
 }
 
 // start the subject and wait until it works: a job that was there before has its pod, and ends. What it has done until
@@ -120,7 +120,7 @@ func (s *session) start(ctx context.Context) (err error) {
 		return err
 	}
 	began := time.Now()
-	if s.process, err = operator.Start(operator.Options{Command: s.Subject.Words, Kubeconfig: s.ground.Kubeconfig(), Log: s.log}); err != nil {
+	if s.process, err = operator.Start(operator.Options{Command: s.Subject.Words, Kubeconfig: s.environment.Kubeconfig(), Log: s.log}); err != nil {
 		return err
 	}
 	ready := time.Time{}
@@ -157,7 +157,7 @@ func (s *session) begin(ctx context.Context) (err error) {
 func (s *session) create(ctx context.Context, name string, sh shape) error {
 	body := sh.body(name)
 	s.watch.ask(name, sh.pods())
-	return s.ground.Admin.Send(ctx, http.MethodPost, wire.JobsPath(measured), wire.JSON, body, nil)
+	return s.environment.Admin.Send(ctx, http.MethodPost, wire.JobsPath(measured), wire.JSON, body, nil)
 }
 
 func jobName(i int) string { return "job-" + strconv.Itoa(i) }
@@ -249,8 +249,8 @@ func (s *session) alive(ctx context.Context, next <-chan time.Time) error {
 		return context.Cause(ctx)
 	case <-s.process.Done():
 		return errors.New("the operator has ended by itself: see " + s.log)
-	case <-s.ground.Done():
-		return s.ground.Err()
+	case <-s.environment.Done():
+		return s.environment.Err()
 	case err := <-s.heard:
 		return fmt.Errorf("the watch of jobs has ended: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Digest is the end state as text, one block for each object, without all that differs between two lives of which
+// Digest is the end state as text, one block for each object, without all that differs between two runs of which
 // nobody would say that they ended differently: names of jobs, namespaces, UIDs, versions, times, nodes, addresses. Of
 // statuses it has only what does not depend on what was seen on the way; status says what that is of the subject. Events
 // are no part of it.
@@ -80,7 +80,7 @@ func (v View) block(text *strings.Builder, u *unstructured.Unstructured, status 
 	text.Write(out)
 }
 
-// metadata is what of it two lives have in common.
+// metadata is what of it two runs have in common.
 func (v View) metadata(u *unstructured.Unstructured) map[string]any {
 	found := map[string]any{}
 	labels, annotations := maps.Clone(u.GetLabels()), maps.Clone(u.GetAnnotations())

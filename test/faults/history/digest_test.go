@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// aView is the end of a job of that name; what differs between two lives is made of salt.
+// aView is the end of a job of that name; what differs between two runs is made of salt.
 func aView(t *testing.T, name, salt string) View {
 	t.Helper()
 	replace := strings.NewReplacer("NAME", name, "SALT", salt)
@@ -57,7 +57,7 @@ status:
 
 func TestDigestOfTwoLives(t *testing.T) {
 	if diff := cmp.Diff(aView(t, "one", "aaa").Digest(JobStatus), aView(t, "another-7", "bb").Digest(JobStatus)); diff != "" {
-		t.Errorf("two lives that ended alike (-one +other):\n%s", diff)
+		t.Errorf("two runs that ended alike (-one +other):\n%s", diff)
 	}
 }
 
@@ -121,7 +121,7 @@ func TestDigestOfManyNamespaces(t *testing.T) {
 		return v.Digest(JobStatus)
 	}
 	if diff := cmp.Diff(of("1", "here1-there"), of("22", "here22-there")); diff != "" {
-		t.Errorf("two lives that ended alike (-one +other):\n%s", diff)
+		t.Errorf("two runs that ended alike (-one +other):\n%s", diff)
 	}
 	if of("1", "here1-there") == of("1", "here1") {
 		t.Error("the digest does not say where a ConfigMap is")

@@ -30,7 +30,7 @@ type Gap struct {
 	Why      string
 }
 
-// Subject is the object whose life is recorded, and where its dependents are. A dependent has the name of the object, or
+// Subject is the object whose run is recorded, and where its dependents are. A dependent has the name of the object, or
 // one that begins with it and a hyphen, and is of another resource.
 type Subject struct {
 	Resource  schema.GroupVersionResource
@@ -41,10 +41,10 @@ type Subject struct {
 	Also []string
 }
 
-// namespaces of all objects of the life.
+// namespaces of all objects of the run.
 func (s Subject) namespaces() []string { return append([]string{s.Namespace}, s.Also...) }
 
-// takes says whether a version is one of the subject's life, if its namespace is.
+// takes says whether a version is one of the subject's run, if its namespace is.
 func (s Subject) takes(v Version) bool {
 	name := about(v)
 	if name == s.Name {
@@ -53,9 +53,9 @@ func (s Subject) takes(v Version) bool {
 	return v.Resource != s.Resource && strings.HasPrefix(name, s.Name+"-")
 }
 
-// Life is what happened to one subject and its dependents, and the events about them. It ends when it is forgotten. Two
+// Run is what happened to one subject and its dependents, and the events about them. It ends when it is forgotten. Two
 // subjects whose names differ by a hyphen and more must not be in one namespace.
-type Life struct {
+type Run struct {
 	recorder *Recorder
 	subject  Subject
 
@@ -74,14 +74,14 @@ type place struct {
 	namespace, name string
 }
 
-func newLife(r *Recorder, s Subject) *Life {
-	return &Life{recorder: r, subject: s, now: map[place]*unstructured.Unstructured{},
+func newRun(r *Recorder, s Subject) *Run {
+	return &Run{recorder: r, subject: s, now: map[place]*unstructured.Unstructured{},
 		made: map[place][]types.UID{}, latest: map[types.UID]uint64{}, changed: make(chan struct{})}
 }
 
-// Of makes a life of versions that are known already. They are taken as told in that order.
-func Of(s Subject, versions ...Version) *Life {
-	l := newLife(&Recorder{}, s)
+// Of makes a run of versions that are known already. They are taken as told in that order.
+func Of(s Subject, versions ...Version) *Run {
+	l := newRun(&Recorder{}, s)
 	for _, v := range versions {
 		l.add(v)
 	}
@@ -89,7 +89,7 @@ func Of(s Subject, versions ...Version) *Life {
 }
 
 // add a version. The caller holds the lock.
-func (l *Life) add(v Version) {
+func (l *Run) add(v Version) {
 	at := place{v.Resource, v.Object.GetNamespace(), v.Object.GetName()}
 	if uid := v.Object.GetUID(); !slices.Contains(l.made[at], uid) {
 		l.made[at] = append(l.made[at], uid)
@@ -105,11 +105,11 @@ func (l *Life) add(v Version) {
 	l.changed = make(chan struct{})
 }
 
-// Subject is whose life it is.
-func (l *Life) Subject() Subject { return l.subject }
+// Subject is whose run it is.
+func (l *Run) Subject() Subject { return l.subject }
 
-// ResourceOf an object of the life, by its UID; the zero value of one that was never seen.
-func (l *Life) ResourceOf(uid types.UID) schema.GroupVersionResource {
+// ResourceOf an object of the run, by its UID; the zero value of one that was never seen.
+func (l *Run) ResourceOf(uid types.UID) schema.GroupVersionResource {
 	l.recorder.mu.Lock()
 	defer l.recorder.mu.Unlock()
 	for at, uids := range l.made {
@@ -121,7 +121,7 @@ func (l *Life) ResourceOf(uid types.UID) schema.GroupVersionResource {
 }
 
 // Versions lists all in the order of their resourceVersions.
-func (l *Life) Versions() []Version {
+func (l *Run) Versions() []Version {
 	l.recorder.mu.Lock()
 	all := slices.Clone(l.versions)
 	l.recorder.mu.Unlock()
@@ -136,23 +136,23 @@ func Revision(u *unstructured.Unstructured) uint64 {
 }
 
 // Gaps lists when versions may have been missed.
-func (l *Life) Gaps() []Gap {
+func (l *Run) Gaps() []Gap {
 	l.recorder.mu.Lock()
 	defer l.recorder.mu.Unlock()
 	return slices.Clone(l.gaps)
 }
 
 // Created counts by name how many objects of a resource ("pods") ever came to be.
-func (l *Life) Created(resource string) map[string]int {
+func (l *Run) Created(resource string) map[string]int {
 	return l.count(resource, func(Version) bool { return true })
 }
 
 // Deleted counts by name how many went.
-func (l *Life) Deleted(resource string) map[string]int {
+func (l *Run) Deleted(resource string) map[string]int {
 	return l.count(resource, func(v Version) bool { return v.Type == watch.Deleted })
 }
 
-func (l *Life) count(resource string, counts func(Version) bool) map[string]int {
+func (l *Run) count(resource string, counts func(Version) bool) map[string]int {
 	l.recorder.mu.Lock()
 	defer l.recorder.mu.Unlock()
 	found, seen := map[string]int{}, map[types.UID]bool{}
@@ -165,8 +165,8 @@ func (l *Life) count(resource string, counts func(Version) bool) map[string]int 
 	return found
 }
 
-// Resources lists what the life's objects are, events left out: "pods", "tfjobs".
-func (l *Life) Resources() []string {
+// Resources lists what the run's objects are, events left out: "pods", "tfjobs".
+func (l *Run) Resources() []string {
 	l.recorder.mu.Lock()
 	defer l.recorder.mu.Unlock()
 	var found []string
@@ -180,12 +180,12 @@ func (l *Life) Resources() []string {
 }
 
 // View is what exists now, as far as it was told.
-func (l *Life) View() View {
+func (l *Run) View() View {
 	view, _ := l.look()
 	return view
 }
 
-func (l *Life) look() (View, <-chan struct{}) {
+func (l *Run) look() (View, <-chan struct{}) {
 	l.recorder.mu.Lock()
 	defer l.recorder.mu.Unlock()
 	v := View{Subject: l.subject, Incarnations: map[types.UID]int{}}
@@ -218,7 +218,7 @@ func (l *Life) look() (View, <-chan struct{}) {
 
 // Await waits until what exists is as it shall be. It is woken by versions and polls nothing. If ctx ends before, the
 // error says what was seen last.
-func (l *Life) Await(ctx context.Context, what string, holds func(View) (ok bool, saw string)) error {
+func (l *Run) Await(ctx context.Context, what string, holds func(View) (ok bool, saw string)) error {
 	for {
 		view, changed := l.look()
 		ok, saw := holds(view)
@@ -235,7 +235,7 @@ func (l *Life) Await(ctx context.Context, what string, holds func(View) (ok bool
 
 // Told waits until an object was told of as it is here, or as it was later. Who has written it and goes on by what is
 // seen must not see what was before.
-func (l *Life) Told(ctx context.Context, u *unstructured.Unstructured) error {
+func (l *Run) Told(ctx context.Context, u *unstructured.Unstructured) error {
 	return l.Await(ctx, u.GetKind()+" "+u.GetName()+" as it was written", func(View) (bool, string) {
 		l.recorder.mu.Lock()
 		defer l.recorder.mu.Unlock()
@@ -245,7 +245,7 @@ func (l *Life) Told(ctx context.Context, u *unstructured.Unstructured) error {
 }
 
 // Quiet waits until nothing has been told of the job for a while.
-func (l *Life) Quiet(ctx context.Context, while time.Duration) error {
+func (l *Run) Quiet(ctx context.Context, while time.Duration) error {
 	timer := time.NewTimer(while)
 	defer timer.Stop()
 	for {
@@ -261,7 +261,7 @@ func (l *Life) Quiet(ctx context.Context, while time.Duration) error {
 	}
 }
 
-// about is the name by which a version belongs to a life: its own, or that of the object which an event is about.
+// about is the name by which a version belongs to a run: its own, or that of the object which an event is about.
 func about(v Version) string {
 	if v.Resource.Resource == "events" {
 		name, _, _ := unstructured.NestedString(v.Object.Object, "involvedObject", "name")

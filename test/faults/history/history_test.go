@@ -78,7 +78,7 @@ func TestLife(t *testing.T) {
 	tell(r, watch.Added, object(t, "TFJob", "job", "j", 1, ""))
 	tell(r, watch.Added, object(t, "TFJob", "job-like", "x", 2, ""))
 	tell(r, watch.Added, object(t, "Pod", "job-worker-0", "p", 4, ""))
-	l := r.Life(subjectOf("job"))
+	l := r.RunOf(subjectOf("job"))
 	tell(r, watch.Added, object(t, "Service", "job-worker-0", "s", 3, ""))
 	tell(r, watch.Added, object(t, "PodGroup", "job", "g", 5, ""))
 	tell(r, watch.Added, object(t, "Event", "e", "e", 6, "involvedObject: {name: job-worker-0}"))
@@ -104,10 +104,10 @@ func TestLife(t *testing.T) {
 	}
 	r.Forget(subjectOf("job"))
 	tell(r, watch.Modified, object(t, "Pod", "job-worker-0", "q", 11, ""))
-	if n := len(r.Life(subjectOf("job")).Versions()); n != 0 {
+	if n := len(r.RunOf(subjectOf("job")).Versions()); n != 0 {
 		t.Errorf("%d versions after it was forgotten", n)
 	}
-	if n := len(r.Life(subjectOf("job-like")).Versions()); n != 1 {
+	if n := len(r.RunOf(subjectOf("job-like")).Versions()); n != 1 {
 		t.Errorf("%d versions of the other job, want 1", n)
 	}
 }
@@ -127,7 +127,7 @@ func TestLifeInManyNamespaces(t *testing.T) {
 			r := newRecorder()
 			tell(r, watch.Added, in("there", object(t, "ConfigMap", "x-a", "a", 1, "")))
 			tell(r, watch.Added, in("there", object(t, "ConfigMap", "y-a", "other", 2, "")))
-			l := r.Life(s)
+			l := r.RunOf(s)
 			tell(r, watch.Added, in(s.Namespace, object(t, "FooBar", "x", "f", 3, "")))
 			tell(r, watch.Added, in(s.Namespace, object(t, "FooBar", "x-y", "g", 4, "")))
 			tell(r, watch.Added, in("ns", object(t, "ConfigMap", "x-a", "b", 5, "")))
@@ -149,7 +149,7 @@ func TestLifeInManyNamespaces(t *testing.T) {
 			}
 			r.Forget(s)
 			tell(r, watch.Deleted, in("there", object(t, "ConfigMap", "x-a", "a", 7, "")))
-			if n := len(r.Life(s).Versions()); n != 0 {
+			if n := len(r.RunOf(s).Versions()); n != 0 {
 				t.Errorf("%d versions after it was forgotten", n)
 			}
 		})
@@ -159,7 +159,7 @@ func TestLifeInManyNamespaces(t *testing.T) {
 // TestAwait: it is woken by a version, and says what it saw last if none comes.
 func TestAwait(t *testing.T) {
 	r := newRecorder()
-	l := r.Life(subjectOf("job"))
+	l := r.RunOf(subjectOf("job"))
 	there := func(v View) (bool, string) { return len(v.Pods) > 0, fmt.Sprintf("%d pods", len(v.Pods)) }
 	done := make(chan error)
 	go func() { done <- l.Await(context.Background(), "a pod", there) }()
@@ -184,7 +184,7 @@ func TestAwait(t *testing.T) {
 // TestQuiet: a change puts it off.
 func TestQuiet(t *testing.T) {
 	r := newRecorder()
-	l := r.Life(subjectOf("job"))
+	l := r.RunOf(subjectOf("job"))
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := l.Quiet(ended, time.Hour); !errors.Is(err, context.Canceled) {

@@ -18,11 +18,11 @@ import (
 type Recorder struct {
 	running sync.WaitGroup
 
-	mu    sync.Mutex
-	lives map[key]*Life // by each namespace of the life
-	// early holds, by namespace, what no life that anybody asked for is made of yet.
+	mu   sync.Mutex
+	runs map[key]*Run // by each namespace of the run
+	// early holds, by namespace, what no run that anybody asked for is made of yet.
 	early map[string][]Version
-	// over are lives that were forgotten: what is still told of them is not kept.
+	// over are runs that were forgotten: what is still told of them is not kept.
 	over map[key]Subject
 	gaps []Gap
 }
@@ -56,24 +56,24 @@ func Record(ctx context.Context, config *rest.Config, resources ...schema.GroupV
 }
 
 func newRecorder() *Recorder {
-	return &Recorder{lives: map[key]*Life{}, early: map[string][]Version{}, over: map[key]Subject{}}
+	return &Recorder{runs: map[key]*Run{}, early: map[string][]Version{}, over: map[key]Subject{}}
 }
 
 // Wait returns when nothing runs any more, after the end of the context.
 func (r *Recorder) Wait() { r.running.Wait() }
 
-// Life of a subject: what was seen of it so far, and what will be.
-func (r *Recorder) Life(s Subject) *Life {
+// RunOf a subject: what was seen of it so far, and what will be.
+func (r *Recorder) RunOf(s Subject) *Run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if l := r.lives[key{s.Namespace, s.Name}]; l != nil {
+	if l := r.runs[key{s.Namespace, s.Name}]; l != nil {
 		return l
 	}
-	l := newLife(r, s)
+	l := newRun(r, s)
 	l.gaps = slices.Clone(r.gaps)
 	for _, namespace := range s.namespaces() {
 		k := key{namespace, s.Name}
-		r.lives[k] = l
+		r.runs[k] = l
 		delete(r.over, k)
 		r.early[namespace] = slices.DeleteFunc(r.early[namespace], func(v Version) bool {
 			mine := s.takes(v)
@@ -86,18 +86,18 @@ func (r *Recorder) Life(s Subject) *Life {
 	return l
 }
 
-// Forget drops what was kept of a subject. A life that somebody holds stays as it is.
+// Forget drops what was kept of a subject. A run that somebody holds stays as it is.
 func (r *Recorder) Forget(s Subject) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, namespace := range s.namespaces() {
 		k := key{namespace, s.Name}
-		delete(r.lives, k)
+		delete(r.runs, k)
 		r.over[k] = s
 	}
 }
 
-// tell adds a version to the life that it is part of.
+// tell adds a version to the run that it is part of.
 func (r *Recorder) tell(kind watch.EventType, resource schema.GroupVersionResource, u *unstructured.Unstructured) {
 	u.SetManagedFields(nil) // most of an object, and no oracle looks at it
 	v := Version{At: time.Now(), Type: kind, Resource: resource, Object: u}
@@ -105,7 +105,7 @@ func (r *Recorder) tell(kind watch.EventType, resource schema.GroupVersionResour
 	defer r.mu.Unlock()
 	for _, name := range candidates(v) {
 		k := key{u.GetNamespace(), name}
-		if l := r.lives[k]; l != nil && l.subject.takes(v) {
+		if l := r.runs[k]; l != nil && l.subject.takes(v) {
 			l.add(v)
 			return
 		}
@@ -122,8 +122,8 @@ func (r *Recorder) miss(resource schema.GroupVersionResource, why string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.gaps = append(r.gaps, gap)
-	for k, l := range r.lives {
-		if k.namespace == l.subject.Namespace { // once for each life
+	for k, l := range r.runs {
+		if k.namespace == l.subject.Namespace { // once for each run
 			l.gaps = append(l.gaps, gap)
 		}
 	}

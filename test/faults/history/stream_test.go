@@ -127,7 +127,7 @@ func TestStream(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
 			r, s := newRecorder(), &script{answers: test.answers, stop: cancel}
 			newStream(r, resource("Pod"), s).run(ctx)
-			l := r.Life(subjectOf("job"))
+			l := r.RunOf(subjectOf("job"))
 			var told []string
 			for _, v := range l.Versions() {
 				told = append(told, fmt.Sprintf("%s %s %s %s", v.Type, v.Object.GetName(), v.Object.GetUID(), v.Object.GetResourceVersion()))

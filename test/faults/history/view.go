@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// View is what exists of a life at one moment. Absent is nil; lists are sorted by name. Nobody writes to the objects.
+// View is what exists of a run at one moment. Absent is nil; lists are sorted by name. Nobody writes to the objects.
 type View struct {
 	Subject                            // also if it does not exist
 	Job     *unstructured.Unstructured // the object of the subject: a job, or what another operator serves

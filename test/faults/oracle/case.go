@@ -26,11 +26,11 @@ type Case struct {
 	rules          Rules
 }
 
-func newCase(rules Rules, life *history.Life, journal, lists []proxy.Entry, limits Limits) *Case {
+func newCase(rules Rules, run *history.Run, journal, lists []proxy.Entry, limits Limits) *Case {
 	if limits.Notice == 0 {
 		limits.Notice = time.Second
 	}
-	c := &Case{Subject: life.Subject(), Versions: life.Versions(), Journal: journal, Lists: lists, Limits: limits, rules: rules,
+	c := &Case{Subject: run.Subject(), Versions: run.Versions(), Journal: journal, Lists: lists, Limits: limits, rules: rules,
 		Objects: map[types.UID][]history.Version{}}
 	for _, v := range c.Versions {
 		if c.Is(v) {
@@ -79,7 +79,7 @@ func condition(e proxy.Entry) types.UID {
 	return body.Metadata.UID
 }
 
-// ours: no object was changed or deleted that a job of the life did not control.
+// ours: no object was changed or deleted that a job of the run did not control.
 func ours(c *Case) (found []string) {
 	for _, e := range c.Journal {
 		if !took(e) || e.Verb == "create" || e.Verb == "get" || e.Group == c.Subject.Resource.Group && e.Resource == c.Subject.Resource.Resource || e.Resource == "events" {
@@ -197,7 +197,7 @@ func (c *Case) step(counts map[string]map[string]int, v history.Version) {
 	counts[v.Resource.Resource][NameOf(c.Subject, v.Object)]++
 }
 
-// NameOf an object of a life, by which it is counted: with its namespace, if that is not the subject's.
+// NameOf an object of a run, by which it is counted: with its namespace, if that is not the subject's.
 func NameOf(s history.Subject, u *unstructured.Unstructured) string {
 	if namespace := u.GetNamespace(); namespace != s.Namespace {
 		return namespace + "/" + u.GetName()

@@ -1,6 +1,6 @@
 // Package oracle answers one question: did an operator do to an object what it should, and nothing else?
 //
-// It judges from a history of the object and a journal of the operator's requests, against a life of the same kind in which
+// It judges from a history of the object and a journal of the operator's requests, against a run of the same kind in which
 // nothing went wrong. What one operator is held to beside all others is a value of Rules:
 //
 //	O1  the end state is the same

@@ -23,14 +23,14 @@ type Violation struct {
 
 func (v Violation) String() string { return v.Oracle + ": " + v.Text }
 
-// Reference is what a life was like in which nothing went wrong. Names have JOB for the name of the job.
+// Reference is what a run was like in which nothing went wrong. Names have JOB for the name of the job.
 type Reference struct {
 	Digest string
 	// Created and Deleted count by resource ("pods") and name. What was made in the moment of the job's deletion is left out.
 	Created, Deleted map[string]map[string]int
 	// Writes are the operator's requests that could change something, events left out.
 	Writes int
-	// Versions are the resourceVersions of the life, events left out, in their order.
+	// Versions are the resourceVersions of the run, events left out, in their order.
 	Versions []string
 	Duration time.Duration
 	Events   int
@@ -66,17 +66,17 @@ type Limits struct {
 	Notice time.Duration
 	// Edited: others write to the status. A verdict may be wiped then, or its time; it may not become another one.
 	Edited bool
-	// Paths are those of the fields for which the job is rejected at some time of its life.
+	// Paths are those of the fields for which the job is rejected at some time of its run.
 	Paths []string
 	// Taken is what others have deleted and the operator makes again: each is made and deleted that much more often.
 	Taken map[string]map[string]int
 }
 
-// Observe makes a reference of a life.
-func Observe(rules Rules, life *history.Life, journal []proxy.Entry) Reference {
-	view := life.View()
+// Observe makes a reference of a run.
+func Observe(rules Rules, run *history.Run, journal []proxy.Entry) Reference {
+	view := run.View()
 	r := Reference{Digest: view.Digest(rules.Status), Writes: writes(journal)}
-	created, deleted := newCase(rules, life, journal, nil, Limits{}).counts()
+	created, deleted := newCase(rules, run, journal, nil, Limits{}).counts()
 	masked := func(counts map[string]map[string]int) map[string]map[string]int {
 		for resource, names := range counts {
 			found := map[string]int{}
@@ -90,7 +90,7 @@ func Observe(rules Rules, life *history.Life, journal []proxy.Entry) Reference {
 	r.Created, r.Deleted = masked(created), masked(deleted)
 	events := map[types.UID]bool{}
 	var first, last time.Time
-	for _, v := range life.Versions() {
+	for _, v := range run.Versions() {
 		if v.Resource.Resource == "events" {
 			events[v.Object.GetUID()] = true
 			continue
@@ -118,11 +118,11 @@ func writes(journal []proxy.Entry) int {
 	return n
 }
 
-// Judge a life. The journal is of the requests that concern the job, lists are the operator's LISTs and WATCHes; both
+// Judge a run. The journal is of the requests that concern the job, lists are the operator's LISTs and WATCHes; both
 // may be empty if nobody stood between.
-func Judge(rules Rules, life *history.Life, journal, lists []proxy.Entry, against Reference, limits Limits) []Violation {
-	found := Observe(rules, life, journal)
-	c := newCase(rules, life, journal, lists, limits)
+func Judge(rules Rules, run *history.Run, journal, lists []proxy.Entry, against Reference, limits Limits) []Violation {
+	found := Observe(rules, run, journal)
+	c := newCase(rules, run, journal, lists, limits)
 	var all []Violation
 	add := func(oracle string, texts ...string) {
 		for _, text := range texts {

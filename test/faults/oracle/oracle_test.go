@@ -19,12 +19,12 @@ import (
 	"stoic/test/faults/proxy"
 )
 
-// aJob is whose life the stories of these tests are.
+// aJob is whose run the stories of these tests are.
 func aJob() history.Subject {
 	return history.Subject{Resource: schema.GroupVersionResource{Group: "kubeflow.org", Version: "v1", Resource: "tfjobs"}, Name: "job"}
 }
 
-// story is a life in the making: versions a second apart, and requests.
+// story is a run in the making: versions a second apart, and requests.
 type story struct {
 	t        *testing.T
 	versions []history.Version
@@ -86,7 +86,7 @@ func pod(owner, index, phase string) string {
 
 const spec = `spec: {tfReplicaSpecs: {Worker: {replicas: 2}}}, `
 
-// good is a life in which nothing went wrong: two replicas, one of which failed and was made anew; then the job succeeded.
+// good is a run in which nothing went wrong: two replicas, one of which failed and was made anew; then the job succeeded.
 func good(t *testing.T) *story {
 	s := &story{t: t, limits: Limits{Paths: []string{"spec.x"}}}
 	s.tell("ADDED TFJob job j", `{`+spec+`}`)
@@ -117,7 +117,7 @@ func TestNothingWrong(t *testing.T) {
 	}
 }
 
-// TestEachOracle: each of these lives breaks exactly one rule.
+// TestEachOracle: each of these runs breaks exactly one rule.
 func TestEachOracle(t *testing.T) {
 	deleting := `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, ` + spec + `status: {completionTime: "1", conditions: [{type: Succeeded, status: "True"}]}}`
 	for name, test := range map[string]struct {

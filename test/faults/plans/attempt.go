@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// living bounds the user's part of a scenario under a fault: back-offs and pauses included.
-	living = 2 * time.Minute
+	// longestRun bounds the user's part of a scenario under a fault: back-offs and pauses included.
+	longestRun = 2 * time.Minute
 	// calm is how long an end state must stay as it is.
 	calm = 1500 * time.Millisecond
 )
 
-// What an operator of one namespace with a few jobs may hold, however many plans it has lived through. Goroutines are
-// counted where CRDs come and go (package upheaval).
+// What an operator of one namespace with a few jobs may hold, however many plans it has run through. Goroutines are
+// counted where CRDs come and go (package disruption).
 const mostResident, mostFiles = 256 << 20, 256
 
-// try a plan in a cell and judge it.
+// try a plan in a sandbox and judge it.
 func (s *Stage) try(ctx context.Context, p Plan, w *worker) Result {
 	began := time.Now()
 	result := Result{Plan: p}
@@ -52,13 +52,13 @@ func (s *Stage) try(ctx context.Context, p Plan, w *worker) Result {
 func (s *Stage) attempt(p Plan, w *worker) (*Attempt, error) {
 	job := s.name()
 	c := w.use(p.Scenario.Operator)
-	a := &Attempt{Plan: p, Cell: c, Track: c.Proxy.Follow(job), Life: s.recorder.Life(p.Scenario.Subject(w.places, job)), worker: w,
+	a := &Attempt{Plan: p, Sandbox: c, Track: c.Proxy.Follow(job), Run: s.recorder.RunOf(p.Scenario.Subject(w.places, job)), worker: w,
 		Reference: s.references[p.Scenario.Name], notes: map[string]time.Time{}, failed: make(chan error, 8)}
-	a.Actor = scenario.Actor{Client: s.admin, Namespace: w.places.Namespace, Job: job, Life: a.Life}
-	a.lists = len(a.Cell.Proxy.Lists())
+	a.Actor = scenario.Actor{Client: s.admin, Namespace: w.places.Namespace, Job: job, Run: a.Run}
+	a.lists = len(a.Sandbox.Proxy.Lists())
 	_, w.logs[c] = c.Trouble(w.logs[c])
-	a.Cell.Unexpected() // of the time before
-	if err := a.Cell.Serve(p.Scenario.Flags); err != nil {
+	a.Sandbox.Unexpected() // of the time before
+	if err := a.Sandbox.Serve(p.Scenario.Flags); err != nil {
 		return a, err
 	}
 	if p.arrange != nil {
@@ -71,23 +71,23 @@ func (s *Stage) attempt(p Plan, w *worker) (*Attempt, error) {
 
 // run lives the scenario to its end state.
 func (s *Stage) run(ctx context.Context, a *Attempt, result *Result) error {
-	life, cancel := context.WithTimeout(ctx, living)
+	running, cancel := context.WithTimeout(ctx, longestRun)
 	defer cancel()
 	if a.during != nil {
 		var beside sync.WaitGroup
 		defer beside.Wait()
 		defer cancel()
-		beside.Go(func() { a.during(life, a) })
+		beside.Go(func() { a.during(running, a) })
 	}
 	stop := func() time.Duration { return 0 }
 	if a.canary {
-		stop = s.canary(life, a)
+		stop = s.canary(running, a)
 	}
-	if err := a.Scenario.Live(life, a.Actor); err != nil {
-		return fmt.Errorf("live: %w", err)
+	if err := a.Scenario.Run(running, a.Actor); err != nil {
+		return fmt.Errorf("run the scenario: %w", err)
 	}
 	if a.afterwards != nil {
-		if err := a.afterwards(life, a); err != nil {
+		if err := a.afterwards(running, a); err != nil {
 			return fmt.Errorf("after the user's part: %w", err)
 		}
 	}
@@ -111,14 +111,14 @@ func (s *Stage) settle(ctx context.Context, a *Attempt) error {
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if a.spared["O1"] != "" || a.Reference.Digest == "" {
-		return a.Life.Quiet(waiting, 2*calm)
+		return a.Run.Quiet(waiting, 2*calm)
 	}
 	for {
-		if err := a.Life.Await(waiting, "the end state", a.ended); err != nil {
+		if err := a.Run.Await(waiting, "the end state", a.ended); err != nil {
 			return nil // O1 tells the difference better
 		}
 		calming, stop := context.WithTimeout(waiting, calm)
-		err := a.Life.Await(calming, "a change", changed(a))
+		err := a.Run.Await(calming, "a change", changed(a))
 		stop()
 		if err != nil { // nothing changed
 			return nil
@@ -136,10 +136,10 @@ func (a *Attempt) happened() bool {
 }
 
 // judge asks all oracles.
-func (s *Stage) judge(a *Attempt, lived error) []oracle.Violation {
+func (s *Stage) judge(a *Attempt, failure error) []oracle.Violation {
 	var found []oracle.Violation
-	if lived != nil && !errors.Is(lived, context.Canceled) {
-		found = append(found, oracle.Violation{Oracle: "O4", Text: lived.Error()})
+	if failure != nil && !errors.Is(failure, context.Canceled) {
+		found = append(found, oracle.Violation{Oracle: "O4", Text: failure.Error()})
 	}
 	for done := false; !done; {
 		select {
@@ -149,23 +149,23 @@ func (s *Stage) judge(a *Attempt, lived error) []oracle.Violation {
 			done = true
 		}
 	}
-	for _, text := range a.Cell.Unexpected() {
+	for _, text := range a.Sandbox.Unexpected() {
 		found = append(found, oracle.Violation{Oracle: "O3", Text: text})
 	}
-	if resident, files := a.Cell.Memory(); resident > mostResident || files > mostFiles {
+	if resident, files := a.Sandbox.Memory(); resident > mostResident || files > mostFiles {
 		found = append(found, oracle.Violation{Oracle: "O7", Text: fmt.Sprintf("the operator holds %d MiB and %d open files, at most %d and %d",
 			resident>>20, files, mostResident>>20, mostFiles)})
 	}
-	lines, to := a.Cell.Trouble(a.worker.logs[a.Cell])
-	a.worker.logs[a.Cell] = to
+	lines, to := a.Sandbox.Trouble(a.worker.logs[a.Sandbox])
+	a.worker.logs[a.Sandbox] = to
 	for _, line := range lines {
 		found = append(found, oracle.Violation{Oracle: "O3", Text: line})
 	}
-	if a.Reference.Digest != "" || lived == nil {
-		lists := a.Cell.Proxy.Lists()
-		found = append(found, oracle.Judge(a.Scenario.Operator.Rules, a.Life, a.Track.Journal(), lists[min(a.lists, len(lists)):], a.Reference.Reference, a.limits())...)
+	if a.Reference.Digest != "" || failure == nil {
+		lists := a.Sandbox.Proxy.Lists()
+		found = append(found, oracle.Judge(a.Scenario.Operator.Rules, a.Run, a.Track.Journal(), lists[min(a.lists, len(lists)):], a.Reference.Reference, a.limits())...)
 	}
-	if a.more != nil && lived == nil {
+	if a.more != nil && failure == nil {
 		found = append(found, a.more(a)...)
 	}
 	return slices.DeleteFunc(found, func(v oracle.Violation) bool { return a.spared[v.Oracle] != "" })

@@ -8,7 +8,7 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// crashes are G1: the operator is killed before and after every write of a life.
+// crashes are G1: the operator is killed before and after every write of a run.
 func crashes(sc scenario.Scenario, ref reference) (plans []Plan) {
 	for k := 1; k <= ref.writes; k++ {
 		plans = append(plans,

@@ -24,7 +24,7 @@ func deletions(sc scenario.Scenario, ref reference) (plans []Plan) {
 		for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationForeground, metav1.DeletePropagationBackground, metav1.DeletePropagationOrphan} {
 			for _, operator := range []string{"up", "restarted", "down"} {
 				p := Plan{Goal: "G18", Fault: fmt.Sprintf("deleted at step %d (%s), operator %s", step, policy, operator), came: struck,
-					spared: map[string]string{"O1": "the life ends otherwise", "O2": "the life ends otherwise"},
+					spared: map[string]string{"O1": "the run ends otherwise", "O2": "the run ends otherwise"},
 					more:   func(a *Attempt) []oracle.Violation { return a.allGone(policy) }}
 				p.Scenario, p.arrange = between(sc, step, func(ctx context.Context, a *Attempt) error { return a.delete(ctx, policy, operator) })
 				p.Scenario.Steps = p.Scenario.Steps[:step+1]
@@ -38,7 +38,7 @@ func deletions(sc scenario.Scenario, ref reference) (plans []Plan) {
 
 func (a *Attempt) delete(ctx context.Context, policy metav1.DeletionPropagation, operator string) error {
 	if operator == "down" {
-		a.Cell.Kill()
+		a.Sandbox.Kill()
 	}
 	guarded := a.guarded(ctx)
 	err := a.Actor.Primary().Delete(ctx, a.Actor.Job, metav1.DeleteOptions{PropagationPolicy: &policy})
@@ -48,16 +48,16 @@ func (a *Attempt) delete(ctx context.Context, policy metav1.DeletionPropagation,
 	a.struck = true
 	switch operator {
 	case "restarted":
-		return a.Cell.Restart()
+		return a.Sandbox.Restart()
 	case "down":
 		gone := a.gone(policy)
 		if guarded {
 			gone = jobGoes // it stays until the operator is up again
 		}
-		if err := a.Life.Await(ctx, "everything to be gone with the operator down", gone); err != nil {
+		if err := a.Run.Await(ctx, "everything to be gone with the operator down", gone); err != nil {
 			return err
 		}
-		return a.Cell.Start(a.Scenario.Flags)
+		return a.Sandbox.Start(a.Scenario.Flags)
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func (a *Attempt) gone(policy metav1.DeletionPropagation) func(history.View) (bo
 func (a *Attempt) allGone(policy metav1.DeletionPropagation) (found []oracle.Violation) {
 	ctx, cancel := context.WithTimeout(context.Background(), usualPatience)
 	defer cancel()
-	if err := a.Life.Await(ctx, "everything to be gone", a.gone(policy)); err != nil {
+	if err := a.Run.Await(ctx, "everything to be gone", a.gone(policy)); err != nil {
 		found = append(found, oracle.Violation{Oracle: "G18", Text: err.Error()})
 	}
 	if policy != metav1.DeletePropagationOrphan {
@@ -105,7 +105,7 @@ func (a *Attempt) allGone(policy metav1.DeletionPropagation) (found []oracle.Vio
 // orphaned: at that time the object had lost its owner.
 func (a *Attempt) orphaned(at int64, resource, name string) bool {
 	owned := true
-	for _, v := range a.Life.Versions() {
+	for _, v := range a.Run.Versions() {
 		if v.At.UnixNano() < at && v.Object.GetName() == name && v.Resource.Resource == resource {
 			owned = a.Scenario.Operator.Rules.Owner(v.Object) != ""
 		}

@@ -17,7 +17,7 @@ func (a *Attempt) limits() oracle.Limits {
 // describe writes all that is known of a failed attempt: violations, requests, versions, the operator's log.
 func describe(a *Attempt, r Result) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s\n%s in %s, %v, log %s\n\n", r.Plan.Name(), a.Actor.Job, a.Actor.Namespace, r.Took, a.Cell.Log())
+	fmt.Fprintf(&out, "%s\n%s in %s, %v, log %s\n\n", r.Plan.Name(), a.Actor.Job, a.Actor.Namespace, r.Took, a.Sandbox.Log())
 	for _, v := range r.Violations {
 		fmt.Fprintf(&out, "%s: %s\n", v.Oracle, v.Text)
 	}
@@ -29,7 +29,7 @@ func describe(a *Attempt, r Result) string {
 		}
 	}
 	out.WriteString("\nversions\n")
-	for _, v := range a.Life.Versions() {
+	for _, v := range a.Run.Versions() {
 		o := v.Object
 		status, _ := o.Object["status"].(map[string]any)
 		fmt.Fprintf(&out, "  %s %-8s %s/%s uid %.8s version %s deleting %v phase %v conditions %s\n", v.At.Format(clock), v.Type, o.GetKind(), o.GetName(),

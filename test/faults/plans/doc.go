@@ -1,12 +1,12 @@
-// Package plans answers one question: which fault strikes at which point of which life, and how is that tried?
+// Package plans answers one question: which fault strikes at which point of which run, and how is that tried?
 //
-//	scenarios --lived without a fault--> References (end state, counts, number of writes, versions)
+//	scenarios --run without a fault--> References (end state, counts, number of writes, versions)
 //	                                        |
 //	goals: crash, travel, lag, refuse, ...  v
 //	   every point that a reference has -> Plans --a seed samples--> a list
 //	                                                                   |
-//	cells (operator + proxy), many at once on one control plane  <-----'
-//	   Attempt: arrange the fault, live the scenario, lift the fault, await the reference's end state, judge
+//	sandboxes (operator + proxy), many at once on one control plane  <-----'
+//	   Attempt: arrange the fault, run the scenario, lift the fault, await the reference's end state, judge
 //	                                                                   |
 //	Tally: plans, missed, failures, time per goal               <------'
 //

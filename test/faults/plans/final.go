@@ -48,7 +48,7 @@ func (a *Attempt) disturbTheDead(ctx context.Context, status string, restarts in
 		return err
 	}
 	if status != "" {
-		job := a.Life.View().Job
+		job := a.Run.View().Job
 		if job == nil {
 			return nil // its time to live is over
 		}
@@ -59,7 +59,7 @@ func (a *Attempt) disturbTheDead(ctx context.Context, status string, restarts in
 	}
 	a.struck = true
 	for range restarts {
-		if err := a.Cell.Restart(); err != nil {
+		if err := a.Sandbox.Restart(); err != nil {
 			return err
 		}
 		if err := pass(ctx, past/3); err != nil {
@@ -71,9 +71,9 @@ func (a *Attempt) disturbTheDead(ctx context.Context, status string, restarts in
 
 // takeChildren deletes what the object has of its operator's usual dependents.
 func (a *Attempt) takeChildren(ctx context.Context) error {
-	o, v := a.Scenario.Operator, a.Life.View()
+	o, v := a.Scenario.Operator, a.Run.View()
 	for _, u := range o.Own(v.Dependents()) {
-		resource := a.Life.ResourceOf(u.GetUID())
+		resource := a.Run.ResourceOf(u.GetUID())
 		if !slices.Contains(o.Dependents, resource) {
 			continue
 		}
@@ -108,8 +108,8 @@ func staysDead(a *Attempt) (found []oracle.Violation) {
 			found = append(found, oracle.Violation{Oracle: "G14", Text: fmt.Sprintf("creates %s %s after the end", e.Resource, e.Name)})
 		}
 	}
-	if job := a.Life.View().Job; job != nil {
-		if is := state(a.Life.View()); is != a.Reference.state {
+	if job := a.Run.View().Job; job != nil {
+		if is := state(a.Run.View()); is != a.Reference.state {
 			found = append(found, oracle.Violation{Oracle: "G14", Text: fmt.Sprintf("the job is %q, was %q", is, a.Reference.state)})
 		}
 	}

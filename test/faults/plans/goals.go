@@ -40,7 +40,7 @@ func families() []family {
 	}
 }
 
-// AllGoals are those that are tried on a control plane that cells share, in order.
+// AllGoals are those that are tried on a control plane that sandboxes share, in order.
 func AllGoals() (goals []Goal) {
 	for _, f := range families() {
 		goals = append(goals, f.Goal)
@@ -55,7 +55,7 @@ func What(g Goal) string {
 			return f.What
 		}
 	}
-	return "no fault: the references, each lived twice"
+	return "no fault: the references, each run twice"
 }
 
 // Selection says which plans are tried.

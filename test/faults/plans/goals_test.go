@@ -10,7 +10,7 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// learned is a stage with references that were never lived: plans are made of numbers alone.
+// learned is a stage with references that were never run: plans are made of numbers alone.
 func learned() *Stage {
 	s := &Stage{references: map[string]reference{}}
 	for _, sc := range scenario.All() {
@@ -131,7 +131,7 @@ func TestBasics(t *testing.T) {
 	}
 }
 
-// TestClocks: every scenario that is lived slowly because of a clock of ours has plans for it, and the names are right.
+// TestClocks: every scenario that is run slowly because of a clock of ours has plans for it, and the names are right.
 func TestClocks(t *testing.T) {
 	names := map[string]bool{}
 	for _, sc := range scenario.All() {

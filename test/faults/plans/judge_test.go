@@ -16,7 +16,7 @@ import (
 // aJob is the subject of these tests.
 func aJob() history.Subject { return history.Subject{Resource: scenario.TFJobs(), Name: "j"} }
 
-// at is a moment of a made-up life, in seconds.
+// at is a moment of a made-up run, in seconds.
 func at(seconds float64) time.Time {
 	return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seconds * float64(time.Second)))
 }
@@ -59,12 +59,12 @@ func TestInTime(t *testing.T) {
 		if c.started > 0 {
 			a.notes["started"] = at(c.started)
 		}
-		a.Life = history.Of(aJob(), version(c.came, watch.Modified, scenario.TFJobs(), "j", "job", failed))
+		a.Run = history.Of(aJob(), version(c.came, watch.Modified, scenario.TFJobs(), "j", "job", failed))
 		if found := a.inTime(clocks()["deadline"]); len(found) != c.want {
 			t.Errorf("%s: %v", name, found)
 		}
 	}
-	never := &Attempt{notes: map[string]time.Time{"due": at(1)}, Life: history.Of(aJob())}
+	never := &Attempt{notes: map[string]time.Time{"due": at(1)}, Run: history.Of(aJob())}
 	if found := never.inTime(clocks()["deadline"]); len(found) != 1 {
 		t.Errorf("never: %v", found)
 	}
@@ -108,7 +108,7 @@ func TestGoneAfterDeletion(t *testing.T) {
 func TestMadeBefore(t *testing.T) {
 	request := proxy.Entry{Request: proxy.Request{Verb: "create", Resource: "pods", Name: "j-0", Body: []byte(`{"metadata":{"ownerReferences":[{"uid":"job"}]}}`)}, Began: at(5)}
 	for name, c := range map[string]struct {
-		life []history.Version
+		run  []history.Version
 		want bool
 	}{
 		"its own":        {[]history.Version{version(1, watch.Added, core("pods"), "j-0", "a", owned(false))}, true},
@@ -118,7 +118,7 @@ func TestMadeBefore(t *testing.T) {
 		"never there":    {nil, false},
 		"of another job": {[]history.Version{version(1, watch.Added, core("services"), "j-0", "a", owned(false))}, false},
 	} {
-		a := &Attempt{Plan: Plan{Scenario: scenario.All()[0]}, Life: history.Of(aJob(), c.life...)}
+		a := &Attempt{Plan: Plan{Scenario: scenario.All()[0]}, Run: history.Of(aJob(), c.run...)}
 		if got := a.madeBefore(request); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}

@@ -29,7 +29,7 @@ func lags(sc scenario.Scenario, ref reference, random *rand.Rand) (plans []Plan)
 		}
 		plans = append(plans, Plan{Goal: "G4", Scenario: sc, Fault: fmt.Sprintf("after write %d, %v held for %v", k, held, blind), writes: int(blind / time.Second), notice: blind + usualNotice,
 			arrange: func(a *Attempt) error {
-				streams := a.Cell.Proxy.Streams()
+				streams := a.Sandbox.Proxy.Streams()
 				a.Track.Inject(proxy.Fault{At: k, Act: proxy.Along{Do: func() {
 					a.note("held")
 					for _, r := range held {
@@ -76,7 +76,7 @@ func nothingTwice(a *Attempt) (found []oracle.Violation) {
 // madeBefore: the object that the request would create was there, and the same job's.
 func (a *Attempt) madeBefore(e proxy.Entry) bool {
 	made := false
-	for _, v := range a.Life.Versions() {
+	for _, v := range a.Run.Versions() {
 		if v.Object.GetName() == e.Name && v.Object.GetNamespace() == e.Namespace && v.Resource.Resource == e.Resource && v.At.Before(e.Began) {
 			made = v.Type != watch.Deleted && contains(e.Request.Body, string(a.Scenario.Operator.Rules.Owner(v.Object))) // an orphan is nobody's
 		}
@@ -111,11 +111,11 @@ func gaps(sc scenario.Scenario, ref reference) (plans []Plan) {
 				plans = append(plans, Plan{Goal: "G5", Scenario: sc, Fault: fmt.Sprintf("%s events %d to %d are not told", resource, from, to),
 					came: struck, notice: 2 * usualNotice,
 					arrange: func(a *Attempt) error {
-						a.Cell.Proxy.Streams().Skip(resource, a.Actor.Job, from, to)
+						a.Sandbox.Proxy.Streams().Skip(resource, a.Actor.Job, from, to)
 						return nil
 					},
 					afterwards: func(ctx context.Context, a *Attempt) error {
-						a.struck = a.Cell.Proxy.Streams().Skipped()
+						a.struck = a.Sandbox.Proxy.Streams().Skipped()
 						return nil
 					}})
 			}

@@ -7,17 +7,17 @@ import (
 	"sync"
 	"time"
 
-	"stoic/test/faults/cell"
 	"stoic/test/faults/history"
 	"stoic/test/faults/oracle"
 	"stoic/test/faults/proxy"
+	"stoic/test/faults/sandbox"
 	"stoic/test/faults/scenario"
 )
 
 // Goal is a family of plans, by its number in the design: G1 and so on.
 type Goal string
 
-// Plan is one life of one job, with one fault at one point of it.
+// Plan is one run of one job, with one fault at one point of it.
 type Plan struct {
 	Goal     Goal
 	Scenario scenario.Scenario
@@ -26,9 +26,9 @@ type Plan struct {
 
 	// arrange is called before the job exists, with its operator running.
 	arrange func(*Attempt) error
-	// during runs beside the life, until its context ends with the life.
+	// during runs beside the run, until its context ends with the run.
 	during func(context.Context, *Attempt)
-	// afterwards is called when the scenario has been lived.
+	// afterwards is called when the scenario has been run.
 	afterwards func(context.Context, *Attempt) error
 	// came says whether the fault struck; nil asks the proxy's track.
 	came func(*Attempt) bool
@@ -50,7 +50,7 @@ type Plan struct {
 	basic bool
 	// hurry: the plan measures times, and is run while little else is.
 	hurry bool
-	// canary: another job in the cell, which no fault concerns, is timed.
+	// canary: another job in the sandbox, which no fault concerns, is timed.
 	canary bool
 }
 
@@ -61,7 +61,7 @@ func (p Plan) Name() string { return fmt.Sprintf("%s/%s/%s", p.Goal, p.Scenario.
 func (p Plan) Hurried() bool { return p.hurry }
 
 // usualPatience bounds the time from the last fault to the end state. It is far above what the operator needs, since
-// dozens of cells share two cores.
+// dozens of sandboxes share two cores.
 const usualPatience = 30 * time.Second
 
 // usualNotice allows for watches and the machine.
@@ -70,9 +70,9 @@ const usualNotice = 2 * time.Second
 // Attempt is one plan being tried.
 type Attempt struct {
 	Plan
-	Cell      *cell.Cell
+	Sandbox   *sandbox.Sandbox
 	Track     *proxy.Track
-	Life      *history.Life
+	Run       *history.Run
 	Actor     scenario.Actor
 	Reference reference
 
@@ -101,7 +101,7 @@ func (a *Attempt) fail(err error) {
 }
 
 // crash kills the operator and starts it again.
-func (a *Attempt) crash() { a.fail(a.Cell.Restart()) }
+func (a *Attempt) crash() { a.fail(a.Sandbox.Restart()) }
 
 // Result is what became of a plan.
 type Result struct {

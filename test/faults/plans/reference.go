@@ -11,7 +11,7 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// reference is what a life without faults came to, and the points at which a fault can strike.
+// reference is what a run without faults came to, and the points at which a fault can strike.
 type reference struct {
 	oracle.Reference
 	// writes are numbered requests, events among them; requests are these and reads of single objects.
@@ -25,15 +25,15 @@ type reference struct {
 	settled, restores bool
 }
 
-func observe(rules oracle.Rules, life *history.Life, journal []proxy.Entry) reference {
-	view := life.View()
-	r := reference{Reference: oracle.Observe(rules, life, journal), requests: len(journal), told: map[string]int{}, state: state(view)}
+func observe(rules oracle.Rules, run *history.Run, journal []proxy.Entry) reference {
+	view := run.View()
+	r := reference{Reference: oracle.Observe(rules, run, journal), requests: len(journal), told: map[string]int{}, state: state(view)}
 	r.settled = view.Job != nil && rules.Settled(view.Job)
 	r.restores = r.settled && rules.Restores(view.Job)
 	for _, e := range journal {
 		r.writes = max(r.writes, e.Number)
 	}
-	for _, v := range life.Versions() {
+	for _, v := range run.Versions() {
 		r.told[v.Resource.Resource]++
 	}
 	return r
@@ -57,10 +57,10 @@ func (s *Stage) Learn(ctx context.Context, scenarios []scenario.Scenario) []Resu
 	return append(results, s.Try(ctx, again, nil)...)
 }
 
-// Fair is the fault of a life without faults that is lived among others.
+// Fair is the fault of a run without faults that is run among others.
 const Fair = "nothing, among others"
 
-// fair is a life without faults, with a canary beside it that tells how fast a job is on this machine now.
+// fair is a run without faults, with a canary beside it that tells how fast a job is on this machine now.
 func fair(sc scenario.Scenario) Plan {
 	return Plan{Goal: "G0", Scenario: sc, Fault: Fair, came: always, canary: sc.Timed()}
 }
@@ -87,12 +87,12 @@ func WithFair(all []Plan, scenarios []scenario.Scenario) []Plan {
 
 func always(*Attempt) bool { return true }
 
-// keep waits until a life without faults is quiet and makes it the reference of its scenario.
+// keep waits until a run without faults is quiet and makes it the reference of its scenario.
 func (s *Stage) keep(ctx context.Context, a *Attempt) error {
-	if err := a.Life.Quiet(ctx, 2*calm); err != nil {
-		return fmt.Errorf("wait for a life to be quiet: %w", err)
+	if err := a.Run.Quiet(ctx, 2*calm); err != nil {
+		return fmt.Errorf("wait for a run to be quiet: %w", err)
 	}
-	a.Reference = observe(a.Scenario.Operator.Rules, a.Life, a.Track.Journal())
+	a.Reference = observe(a.Scenario.Operator.Rules, a.Run, a.Track.Journal())
 	if most := a.Scenario.Writes; most > 0 && a.Reference.Reference.Writes > most {
 		a.fail(fmt.Errorf("%d writes without faults, at most %d", a.Reference.Reference.Writes, most))
 	}

@@ -10,7 +10,7 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// Try tries plans on all cells and returns the results in the order in which they ended. Each is told to done, if
+// Try tries plans on all sandboxes and returns the results in the order in which they ended. Each is told to done, if
 // that is not nil, by one goroutine at a time.
 func (s *Stage) Try(ctx context.Context, list []Plan, done func(Result)) []Result {
 	queue := make(chan Plan)
@@ -52,20 +52,20 @@ func (s *Stage) Try(ctx context.Context, list []Plan, done func(Result)) []Resul
 // its creation until its pod ran.
 func (s *Stage) canary(ctx context.Context, a *Attempt) (took func() time.Duration) {
 	result := make(chan time.Duration, 1)
-	bird := scenario.Scenario{Name: "canary", Operator: a.Scenario.Operator, Resource: scenario.TFJobs(), Manifest: canaryManifest, End: canaryRuns}
+	canary := scenario.Scenario{Name: "canary", Operator: a.Scenario.Operator, Resource: scenario.TFJobs(), Manifest: canaryManifest, End: canaryRuns}
 	actor := a.Actor
 	actor.Job = "canary-" + a.Actor.Job
-	actor.Life = s.recorder.Life(bird.Subject(a.worker.places, actor.Job))
+	actor.Run = s.recorder.RunOf(canary.Subject(a.worker.places, actor.Job))
 	go func() {
 		defer close(result)
-		defer s.recorder.Forget(actor.Life.Subject())
+		defer s.recorder.Forget(actor.Run.Subject())
 		began := time.Now()
-		if err := bird.Live(ctx, actor); err != nil {
+		if err := canary.Run(ctx, actor); err != nil {
 			a.fail(fmt.Errorf("O8: %w", err))
 			return
 		}
 		result <- time.Since(began)
-		a.fail(bird.Bury(ctx, actor))
+		a.fail(canary.CleanUp(ctx, actor))
 	}()
 	return func() time.Duration { return <-result }
 }

@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"stoic/cli/cluster"
-	"stoic/test/faults/cell"
 	"stoic/test/faults/history"
+	"stoic/test/faults/sandbox"
 	"stoic/test/faults/scenario"
 	"stoic/test/operator"
 )
@@ -32,15 +32,15 @@ type Options struct {
 	Root string
 	// Programs are the operators whose scenarios are tried.
 	Programs []Program
-	// Cells live side by side.
-	Cells int
+	// Sandboxes are used side by side.
+	Sandboxes int
 	// Dir takes logs and the evidence of failures.
 	Dir string
 	// Say takes a line of progress.
 	Say func(format string, values ...any)
 }
 
-// Program is an operator and its command line; see cell.Options.
+// Program is an operator and its command line; see sandbox.Options.
 type Program struct {
 	*scenario.Operator
 	Command []string
@@ -63,26 +63,26 @@ type Stage struct {
 	files      int
 }
 
-// worker tries one plan after another, each in the cell of its operator.
+// worker tries one plan after another, each in the sandbox of its operator.
 type worker struct {
-	places scenario.Places
-	cells  map[string]*cell.Cell // by the operator's name
-	logs   map[*cell.Cell]int64  // how far the operator's log was read
+	places    scenario.Places
+	sandboxes map[string]*sandbox.Sandbox // by the operator's name
+	logs      map[*sandbox.Sandbox]int64  // how far the operator's log was read
 	// bystander is the UID of an object that has nothing to do with any job.
 	bystander types.UID
 }
 
-// use the cell of an operator. What runs in the others is killed: it would only take memory.
-func (w *worker) use(o *scenario.Operator) *cell.Cell {
-	for name, c := range w.cells {
+// use the sandbox of an operator. What runs in the others is killed: it would only take memory.
+func (w *worker) use(o *scenario.Operator) *sandbox.Sandbox {
+	for name, c := range w.sandboxes {
 		if name != o.Name {
 			c.Kill()
 		}
 	}
-	return w.cells[o.Name]
+	return w.sandboxes[o.Name]
 }
 
-// Open starts a control plane with the CRDs and the permissions that are shipped, and the cells on it.
+// Open starts a control plane with the CRDs and the permissions that are shipped, and the sandboxes on it.
 func Open(ctx context.Context, o Options) (s *Stage, err error) {
 	s = &Stage{options: o, references: map[string]reference{}}
 	defer func() {
@@ -125,17 +125,17 @@ func Open(ctx context.Context, o Options) (s *Stage, err error) {
 	if s.recorder, err = history.Record(recording, config, scenario.Resources(scenarios)...); err != nil {
 		return s, fmt.Errorf("record what happens: %w", err)
 	}
-	for i := range o.Cells {
-		if err := s.openCells(ctx, scenario.Places{Namespace: fmt.Sprintf("cell-%d", i), Elsewhere: fmt.Sprintf("cell-%d-there", i)}); err != nil {
+	for i := range o.Sandboxes {
+		if err := s.openSandboxes(ctx, scenario.Places{Namespace: fmt.Sprintf("sandbox-%d", i), Elsewhere: fmt.Sprintf("sandbox-%d-there", i)}); err != nil {
 			return s, err
 		}
 	}
 	return s, nil
 }
 
-// openCells opens one for each operator, in the same namespaces.
-func (s *Stage) openCells(ctx context.Context, p scenario.Places) error {
-	w := &worker{places: p, cells: map[string]*cell.Cell{}, logs: map[*cell.Cell]int64{}}
+// openSandboxes opens one for each operator, in the same namespaces.
+func (s *Stage) openSandboxes(ctx context.Context, p scenario.Places) error {
+	w := &worker{places: p, sandboxes: map[string]*sandbox.Sandbox{}, logs: map[*sandbox.Sandbox]int64{}}
 	s.workers = append(s.workers, w)
 	for _, namespace := range []string{p.Namespace, p.Elsewhere} {
 		if err := s.namespace(ctx, namespace); err != nil {
@@ -152,14 +152,14 @@ func (s *Stage) openCells(ctx context.Context, p scenario.Places) error {
 		if err != nil {
 			return fmt.Errorf("read the kubeconfig of operator %s: %w", program.Name, err)
 		}
-		c, err := cell.Open(cell.Options{Operator: program.Command, Upstream: upstream, Namespace: p.Namespace, Dir: filepath.Join(s.options.Dir, p.Namespace, program.Name)})
+		c, err := sandbox.Open(sandbox.Options{Operator: program.Command, Upstream: upstream, Namespace: p.Namespace, Dir: filepath.Join(s.options.Dir, p.Namespace, program.Name)})
 		if err != nil {
-			return fmt.Errorf("open a cell: %w", err)
+			return fmt.Errorf("open a sandbox: %w", err)
 		}
-		w.cells[program.Name] = c
+		w.sandboxes[program.Name] = c
 		for _, sc := range program.Scenarios {
 			if sc.Cluster {
-				c.Proxy.Select(sc.Resource.Resource, scenario.CellLabel+"="+p.Namespace)
+				c.Proxy.Select(sc.Resource.Resource, scenario.SandboxLabel+"="+p.Namespace)
 			}
 		}
 	}
@@ -179,7 +179,7 @@ func (s *Stage) Close() error {
 	var failed []error
 	ctx := context.Background()
 	for _, w := range s.workers {
-		for name, c := range w.cells {
+		for name, c := range w.sandboxes {
 			if !c.Alive() { // a plan left it dead, or nothing was tried
 				c.Kill()
 			}
@@ -205,14 +205,14 @@ func (s *Stage) name() string { return fmt.Sprintf("j%05d", s.jobs.Add(1)) }
 
 // clear takes away what a plan leaves. It does not wait: names are never used again.
 func (s *Stage) clear(a *Attempt) {
-	a.Cell.Proxy.Forget(a.Actor.Job)
-	if !a.Cell.Alive() {
-		a.Cell.Kill()
+	a.Sandbox.Proxy.Forget(a.Actor.Job)
+	if !a.Sandbox.Alive() {
+		a.Sandbox.Kill()
 	}
 	background := metav1.DeletePropagationBackground
 	// What has gone already is what is wanted; a job that stays disturbs nobody.
 	_ = a.Actor.Primary().Delete(context.Background(), a.Actor.Job, metav1.DeleteOptions{PropagationPolicy: &background})
-	s.recorder.Forget(a.Life.Subject())
+	s.recorder.Forget(a.Run.Subject())
 }
 
 // evidence writes what is known of a failed attempt and returns the file.
@@ -227,7 +227,7 @@ func (s *Stage) evidence(a *Attempt, r Result) string {
 	return file
 }
 
-// reference of a scenario, or false before it was lived.
+// reference of a scenario, or false before it was run.
 func (s *Stage) reference(name string) (reference, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 // between puts something that happens in front of a step of a scenario (len(Steps): in front of its end), when the
 // step's own condition holds. The step itself is taken afterwards. The second result arranges it for an attempt.
 func between(sc scenario.Scenario, step int, do func(context.Context, *Attempt) error) (scenario.Scenario, func(*Attempt) error) {
-	// The scenario is made before there is an attempt, and one plan is one attempt: the cell between them is filled in
+	// The scenario is made before there is an attempt, and one plan is one attempt: the sandbox between them is filled in
 	// when the attempt begins.
 	var attempt *Attempt
 	when := sc.End
@@ -52,7 +52,7 @@ func pass(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// ended says whether the life has come to the end state of its reference.
+// ended says whether the run has come to the end state of its reference.
 func (a *Attempt) ended(v history.View) (bool, string) {
 	digest := v.Digest(a.Scenario.Operator.Rules.Status)
 	return digest == a.Reference.Digest, digest
@@ -61,6 +61,6 @@ func (a *Attempt) ended(v history.View) (bool, string) {
 // changed says whether there is another state than now.
 func changed(a *Attempt) func(history.View) (bool, string) {
 	status := a.Scenario.Operator.Rules.Status
-	now := a.Life.View().Digest(status)
+	now := a.Run.View().Digest(status)
 	return func(v history.View) (bool, string) { return v.Digest(status) != now, "nothing" }
 }

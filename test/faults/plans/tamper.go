@@ -19,7 +19,7 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// change is an edit by somebody with kubectl, of one object of a life.
+// change is an edit by somebody with kubectl, of one object of a run.
 type change struct {
 	name     string
 	resource string // pods, services, or "" for the job
@@ -126,7 +126,7 @@ func sameButStatus(a *Attempt) []oracle.Violation {
 	mask := func(digest string) string {
 		return forgettable().ReplaceAllString(digest, "")
 	}
-	if diff := cmp.Diff(strings.Split(mask(a.Reference.Digest), "\n"), strings.Split(mask(a.Life.View().Digest(a.Scenario.Operator.Rules.Status)), "\n")); diff != "" {
+	if diff := cmp.Diff(strings.Split(mask(a.Reference.Digest), "\n"), strings.Split(mask(a.Run.View().Digest(a.Scenario.Operator.Rules.Status)), "\n")); diff != "" {
 		return []oracle.Violation{{Oracle: "O1", Text: "the end state differs (-want +got):\n" + diff}}
 	}
 	return nil
@@ -156,7 +156,7 @@ func (a *Attempt) tamper(ctx context.Context, c change) error {
 
 // victim is the first object of a resource, or the job.
 func (a *Attempt) victim(resource string) *unstructured.Unstructured {
-	v := a.Life.View()
+	v := a.Run.View()
 	switch {
 	case resource == "pods" && len(v.Pods) > 0:
 		return v.Pods[0]

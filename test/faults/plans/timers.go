@@ -112,26 +112,26 @@ func (a *Attempt) aroundDue(ctx context.Context, c clockwork, operator string) e
 	var due time.Time
 	known := func() bool {
 		var ok bool
-		due, ok = c.due(a.Life.View())
+		due, ok = c.due(a.Run.View())
 		return ok
 	}
 	if await(ctx, "the time that counts", known) != nil {
-		return nil // the life was over before, and its own error says why
+		return nil // the run was over before, and its own error says why
 	}
 	a.remember("due", due)
 	switch operator {
 	case "is restarted a second before":
 		_ = pass(ctx, time.Until(due)-time.Second)
-		return a.Cell.Restart()
+		return a.Sandbox.Restart()
 	case "is restarted at that moment":
 		_ = pass(ctx, time.Until(due))
-		return a.Cell.Restart()
+		return a.Sandbox.Restart()
 	case "is down until two seconds later":
 		_ = pass(ctx, time.Until(due)-time.Second)
-		a.Cell.Kill()
+		a.Sandbox.Kill()
 		_ = pass(context.WithoutCancel(ctx), time.Until(due)+2*time.Second)
 		a.note("started")
-		return a.Cell.Start(a.Scenario.Flags)
+		return a.Sandbox.Start(a.Scenario.Flags)
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (a *Attempt) inTime(c clockwork) []oracle.Violation {
 	if started := a.when("started"); started.After(from) {
 		from = started
 	}
-	came, ok := c.came(a.Life.Versions())
+	came, ok := c.came(a.Run.Versions())
 	switch {
 	case !ok:
 		return []oracle.Violation{{Oracle: "G13", Text: "what was due never came"}}

@@ -14,8 +14,8 @@ const (
 	past = 1500 * time.Millisecond
 )
 
-// travels are G3: the operator is restarted and sees the cluster as it was at some version of the life, while what it
-// writes is written now. There is a plan for every version, at the end of the life; and one for every step of the user's at
+// travels are G3: the operator is restarted and sees the cluster as it was at some version of the run, while what it
+// writes is written now. There is a plan for every version, at the end of the run; and one for every step of the user's at
 // which there is a past to see, with a version drawn from that past.
 func travels(sc scenario.Scenario, ref reference, random *rand.Rand) (plans []Plan) {
 	for i := range ref.Versions {
@@ -29,7 +29,7 @@ func travels(sc scenario.Scenario, ref reference, random *rand.Rand) (plans []Pl
 			share, fallback := random.Float64(), random.IntN(2) == 0
 			p := Plan{Goal: "G3", Fault: fmt.Sprintf("before %q, as of %d %% of what there was%s", sc.Steps[step].Name, int(100*share), listing(fallback)), came: struck, notice: past + 2*usualNotice}
 			p.Scenario, p.arrange = between(sc, step, func(ctx context.Context, a *Attempt) error {
-				return a.travel(ctx, int(share*float64(len(a.Life.Versions()))), fallback)
+				return a.travel(ctx, int(share*float64(len(a.Run.Versions()))), fallback)
 			})
 			plans = append(plans, p)
 		}
@@ -46,19 +46,19 @@ func listing(fallback bool) string {
 	return ""
 }
 
-// travel restarts the operator in the past of its own life and lets it come back to the present.
+// travel restarts the operator in the past of its own run and lets it come back to the present.
 func (a *Attempt) travel(ctx context.Context, version int, fallback bool) error {
-	versions := a.Life.Versions()
+	versions := a.Run.Versions()
 	if version >= len(versions) {
-		return nil // this life has fewer versions than the reference
+		return nil // this run has fewer versions than the reference
 	}
-	streams := a.Cell.Proxy.Streams()
-	a.Cell.Kill()
+	streams := a.Sandbox.Proxy.Streams()
+	a.Sandbox.Kill()
 	streams.RefuseWatchList(fallback)
 	streams.AsOf(versions[version].Object.GetResourceVersion())
 	defer streams.RefuseWatchList(false)
 	defer streams.Present()
-	if err := a.Cell.Start(a.Scenario.Flags); err != nil {
+	if err := a.Sandbox.Start(a.Scenario.Flags); err != nil {
 		return err
 	}
 	a.struck = true

@@ -62,7 +62,7 @@ func (x *exchange) arrived() {
 	for _, ended := range x.earlier {
 		select {
 		case <-ended:
-		case <-x.life.over:
+		case <-x.run.over:
 		}
 	}
 }
@@ -72,7 +72,7 @@ func (x *exchange) arrived() {
 func (x *exchange) await(c <-chan time.Time) {
 	select {
 	case <-c:
-	case <-x.life.over:
+	case <-x.run.over:
 		x.note(func(e *Entry) { e.Fault = silenced })
 		cut()
 	}

@@ -6,6 +6,6 @@
 //	                            +-- Streams: lists and watches of a resource; held, cut, skipped, or as of the past
 //
 // A request concerns a subject if its path, or the name in its body (of an event: the name of the object that it is
-// about), is the subject's name or begins with it and a hyphen. So one operator may live through many plans at once,
+// about), is the subject's name or begins with it and a hyphen. So one operator may serve many plans at once,
 // each with a job of its own, and the plan of one does not touch the other's requests.
 package proxy

@@ -16,7 +16,7 @@ import (
 type exchange struct {
 	*visit
 	p    *Proxy
-	life *life
+	run  *run
 	w    http.ResponseWriter
 	r    *http.Request
 	body []byte
@@ -41,7 +41,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		cut() // the operator died in the middle of the request
 	}
-	x := &exchange{p: p, life: l, w: w, r: r, body: body}
+	x := &exchange{p: p, run: l, w: w, r: r, body: body}
 	q, ok := parse(r, body)
 	switch {
 	case !ok:
@@ -93,7 +93,7 @@ func (x *exchange) queue() {
 	}
 	select {
 	case <-x.after:
-	case <-x.life.over:
+	case <-x.run.over:
 		x.note(func(e *Entry) { e.Fault = silenced })
 		cut()
 	}
@@ -108,12 +108,12 @@ func (x *exchange) forward() *answer {
 		ctx, cancel = context.WithTimeout(x.p.closing, settle)
 		defer cancel()
 	}
-	if !x.p.begin(x.life) {
+	if !x.p.begin(x.run) {
 		x.note(func(e *Entry) { e.Fault = silenced })
 		cut()
 	}
 	a, err := x.ask(ctx)
-	x.life.writes.Done()
+	x.run.writes.Done()
 	x.note(func(e *Entry) {
 		e.Ended = time.Now()
 		e.Forwarded = !undialled(err)

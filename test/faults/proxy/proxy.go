@@ -35,14 +35,14 @@ type Proxy struct {
 	lists   *Track
 
 	mu     sync.Mutex
-	life   *life
+	run    *run
 	tracks map[string]*Track
 	only   map[string]string // by resource: the label selector
 	busy   sync.WaitGroup    // handlers
 }
 
-// life is the time from a Resume to a Silence: that of one operator process.
-type life struct {
+// run is the time from a Resume to a Silence: that of one operator process.
+type run struct {
 	over chan struct{}
 	// writes are those that are with the API server. They end, whatever becomes of the operator.
 	writes sync.WaitGroup
@@ -55,7 +55,7 @@ const settle = 30 * time.Second
 func Start(upstream *rest.Config) (*Proxy, error) {
 	p := &Proxy{
 		served: make(chan struct{}), streams: newStreams(), lists: newTrack(""), tracks: map[string]*Track{}, only: map[string]string{},
-		life: &life{over: make(chan struct{})},
+		run: &run{over: make(chan struct{})},
 	}
 	if err := p.dial(upstream); err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func (p *Proxy) Streams() *Streams { return p.streams }
 // it returns the writes that were forwarded have been answered. A Do may call it.
 func (p *Proxy) Silence() {
 	p.mu.Lock()
-	l := p.life
+	l := p.run
 	if !l.dead() {
 		close(l.over)
 	}
@@ -203,14 +203,14 @@ func (p *Proxy) Silence() {
 func (p *Proxy) Resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.life.dead() {
+	if !p.run.dead() {
 		return
 	}
-	p.life = &life{over: make(chan struct{})}
+	p.run = &run{over: make(chan struct{})}
 	p.listener.silence(false)
 }
 
-func (l *life) dead() bool {
+func (l *run) dead() bool {
 	select {
 	case <-l.over:
 		return true
@@ -219,8 +219,8 @@ func (l *life) dead() bool {
 	}
 }
 
-// begin says that a write of this life is forwarded, unless the life is over.
-func (p *Proxy) begin(l *life) bool {
+// begin says that a write of this run is forwarded, unless the run is over.
+func (p *Proxy) begin(l *run) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l.dead() {
@@ -244,13 +244,13 @@ func (p *Proxy) Close() error {
 	return nil
 }
 
-// admit lets a handler work, for the life that is on.
-func (p *Proxy) admit() *life {
+// admit lets a handler work, for the run that is on.
+func (p *Proxy) admit() *run {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.life.dead() {
+	if p.run.dead() {
 		return nil
 	}
 	p.busy.Add(1)
-	return p.life
+	return p.run
 }

@@ -12,7 +12,7 @@ import (
 // other requests, and those in a namespace, arrive as they are.
 func TestSelect(t *testing.T) {
 	s, p := newStub(t)
-	p.Select("clusterfoobars", "cell=a")
+	p.Select("clusterfoobars", "sandbox=a")
 	close(s.tell) // watches end at once
 	c := operator(t, p)
 	const group = "/apis/test.example.com/v1/"
@@ -29,7 +29,7 @@ func TestSelect(t *testing.T) {
 		}
 		reached = append(reached, text)
 	}
-	want := []string{"clusterfoobars?labelSelector=cell=a", "clusterfoobars?labelSelector=x=y,cell=a&limit=1", "clusterfoobars?labelSelector=cell=a&watch=true",
+	want := []string{"clusterfoobars?labelSelector=sandbox=a", "clusterfoobars?labelSelector=x=y,sandbox=a&limit=1", "clusterfoobars?labelSelector=sandbox=a&watch=true",
 		"clusterfoobars/one", "namespaces/ns/clusterfoobars", "foobars"}
 	if !slices.Equal(reached, want) {
 		t.Errorf("the API server was asked for\n%q, want\n%q", reached, want)

@@ -17,9 +17,9 @@ type Track struct {
 	fired   int
 	last    time.Time
 	// dying is closed when the Do of the last Before or After is over; until then later requests wait, so that a
-	// crash at write k finds no write behind it. Those of the next life do not wait: the Do may await them.
+	// crash at write k finds no write behind it. Those of the next run do not wait: the Do may await them.
 	dying  chan struct{}
-	doomed *life
+	doomed *run
 	// plain are the writes under way to which nothing happens.
 	plain map[*visit]bool
 }
@@ -106,7 +106,7 @@ type visit struct {
 }
 
 // enter numbers a request, notes it, and says what happens to it.
-func (t *Track) enter(q Request, l *life) *visit {
+func (t *Track) enter(q Request, l *run) *visit {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if q.writes() {

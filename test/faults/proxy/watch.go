@@ -43,7 +43,7 @@ func asOf(query url.Values, past string) {
 
 // reach sends a list or watch and notes the code of the answer; without one it cuts.
 func (x *exchange) reach(ctx context.Context, query url.Values, header http.Header) *http.Response {
-	if x.life.dead() {
+	if x.run.dead() {
 		x.note(func(e *Entry) { e.Fault = silenced })
 		cut()
 	}

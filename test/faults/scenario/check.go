@@ -35,7 +35,7 @@ func either(a, b Check) Check {
 }
 
 // run: these pods run and have their services, whatever else there is. A job that ends while an operator is down, before it
-// has made a service, never gets one, and rightly so: that would be another life than the reference's.
+// has made a service, never gets one, and rightly so: that would be another run than the reference's.
 func run(names ...string) Check {
 	return func(v history.View) (bool, string) {
 		for _, name := range names {

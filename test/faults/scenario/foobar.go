@@ -167,7 +167,7 @@ func warned(reason string) Check {
 func somebodyElses(when Check) Step {
 	return Step{"somebody else creates a ConfigMap", either(exists("{namespace}/{name}-taken"), when), func(ctx context.Context, a Actor) error {
 		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"whose": "mine"}}}
-		u.SetName(fill("{name}-taken", a.Life.Subject()))
+		u.SetName(fill("{name}-taken", a.Run.Subject()))
 		return a.store(ctx, a.Client.Resource(core("configmaps")).Namespace(a.Namespace), u)
 	}}
 }
@@ -198,7 +198,7 @@ func fooBarOwner(u *unstructured.Unstructured) types.UID {
 	return types.UID(words[len(words)-1])
 }
 
-// moment is what exists at one version of a life.
+// moment is what exists at one version of a run.
 type moment struct {
 	object     *unstructured.Unstructured // the FooBar, or nil
 	configMaps map[types.UID]*unstructured.Unstructured

@@ -16,8 +16,8 @@ import (
 	"stoic/test/faults/proxy"
 )
 
-// life in the making: each line is "TYPE KIND NAMESPACE/NAME UID" and more in YAML.
-func life(t *testing.T, lines ...string) *history.Life {
+// recorded is a run in the making: each line is "TYPE KIND NAMESPACE/NAME UID" and more in YAML.
+func recorded(t *testing.T, lines ...string) *history.Run {
 	t.Helper()
 	var versions []history.Version
 	for i, line := range lines {
@@ -76,7 +76,7 @@ func TestFooBarRules(t *testing.T) {
 		"somebody else's is deleted": {[]string{made, "ADDED " + foreign, "DELETED " + foreign}, "x", "DELETED of the ConfigMap ns/f-taken, which is somebody else's"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := life(t, test.lines...)
+			l := recorded(t, test.lines...)
 			var journal []proxy.Entry
 			for _, uid := range strings.Fields(test.by) {
 				journal = append(journal, proxy.Entry{Forwarded: true, Code: 200, Request: proxy.Request{Verb: "delete", Resource: "configmaps",
@@ -104,14 +104,14 @@ func TestFooBarSettled(t *testing.T) {
 		`{metadata: {generation: 2}, status: {observedGeneration: 2, conditions: [{type: Ready, status: "False"}]}}`:  false,
 		`{metadata: {generation: 2}}`: false,
 	} {
-		v := life(t, "ADDED FooBar ns/f u "+text).View()
+		v := recorded(t, "ADDED FooBar ns/f u "+text).View()
 		if got := fooBarSettled(v.Job); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}
 }
 
-// TestFill: the places of a life, of an object that is in one of them and of one that is in none.
+// TestFill: the places of a run, of an object that is in one of them and of one that is in none.
 func TestFill(t *testing.T) {
 	p := Places{"here", "there"}
 	for _, cluster := range []bool{false, true} {

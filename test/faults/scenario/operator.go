@@ -16,7 +16,7 @@ import (
 type Operator struct {
 	Name    string
 	Package string   // what is built
-	Args    []string // of its command line; see cell.Options.Operator
+	Args    []string // of its command line; see sandbox.Options.Operator
 	// User is the service account that the operator runs as, and Permissions are the manifests that allow it something.
 	User        string
 	Permissions []string
@@ -69,7 +69,7 @@ func (o *Operator) Own(objects []*unstructured.Unstructured) []*unstructured.Uns
 	return slices.DeleteFunc(slices.Clone(objects), func(u *unstructured.Unstructured) bool { return o.Foreign != nil && o.Foreign(u) })
 }
 
-// Timed: healthy jobs beside this life are timed.
+// Timed: healthy jobs beside this run are timed.
 func (s Scenario) Timed() bool { return s.Operator.Canary && len(s.Flags) == 0 }
 
 // Resources lists what a history of these scenarios must watch.

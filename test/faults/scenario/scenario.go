@@ -18,7 +18,7 @@ import (
 	"stoic/test/faults/history"
 )
 
-// Scenario is one life.
+// Scenario is one run.
 type Scenario struct {
 	Name     string
 	Operator *Operator // whose scenario it is
@@ -28,16 +28,16 @@ type Scenario struct {
 	Extras []schema.GroupVersionResource
 	// Flags that the operator needs. Operators with other flags must not see the job.
 	Flags []string
-	// Slow: a limit of time is part of the life, so that it takes this long and more.
+	// Slow: a limit of time is part of the run, so that it takes this long and more.
 	Slow time.Duration
-	// Paths are those of the fields for which the job is rejected at some time of its life.
+	// Paths are those of the fields for which the job is rejected at some time of its run.
 	Paths []string
-	// Writes is how many an operator makes at most in such a life without faults, events left out; 0 is not checked.
+	// Writes is how many an operator makes at most in such a run without faults, events left out; 0 is not checked.
 	Writes int
 	// Manifest of an object of that name, in YAML. {namespace} and {elsewhere} are replaced; see Places.
 	Manifest func(name string) string
 	Steps    []Step
-	// End: the life has reached its end, and nothing more will change.
+	// End: the run has reached its end, and nothing more will change.
 	End Check
 }
 
@@ -55,16 +55,16 @@ type Step struct {
 type Actor struct {
 	Client         dynamic.Interface
 	Namespace, Job string
-	Life           *history.Life
+	Run            *history.Run
 }
 
-// Places are the namespaces of a life: its cell's, and another one.
+// Places are the namespaces of a run: its sandbox's, and another one.
 type Places struct{ Namespace, Elsewhere string }
 
-// CellLabel is on every cluster-scoped object, with the namespace of its cell: operators of other cells do not see it.
-const CellLabel = "faults.stoic/cell"
+// SandboxLabel is on every cluster-scoped object, with the namespace of its sandbox: operators of other sandboxes do not see it.
+const SandboxLabel = "faults.stoic/sandbox"
 
-// Subject is whose life it is, if the object has that name.
+// Subject is whose run it is, if the object has that name.
 func (s Scenario) Subject(p Places, name string) history.Subject {
 	if s.Cluster {
 		return history.Subject{Resource: s.Resource, Name: name, Also: []string{p.Namespace, p.Elsewhere, metav1.NamespaceDefault}}
@@ -76,7 +76,7 @@ func (s Scenario) Subject(p Places, name string) history.Subject {
 	return subject
 }
 
-// fill replaces {name}, {namespace} and {elsewhere} by what they are in the life of a subject.
+// fill replaces {name}, {namespace} and {elsewhere} by what they are in the run of a subject.
 func fill(text string, s history.Subject) string {
 	all := append([]string{s.Namespace}, s.Also...)
 	if s.Namespace == "" {
@@ -91,14 +91,14 @@ func fill(text string, s history.Subject) string {
 	return strings.NewReplacer(words...).Replace(text)
 }
 
-// Live creates the object and takes the steps as their time comes, until the life is at its end.
-func (s Scenario) Live(ctx context.Context, a Actor) error {
+// Live creates the object and takes the steps as their time comes, until the run is at its end.
+func (s Scenario) Run(ctx context.Context, a Actor) error {
 	for _, step := range append([]Step{s.begin()}, s.Steps...) {
 		if err := take(ctx, a, step); err != nil {
 			return fmt.Errorf("scenario %s, step %q: %w", s.Name, step.Name, err)
 		}
 	}
-	if err := a.Life.Await(ctx, "its end", s.End); err != nil {
+	if err := a.Run.Await(ctx, "its end", s.End); err != nil {
 		return fmt.Errorf("scenario %s: %w", s.Name, err)
 	}
 	return nil
@@ -116,7 +116,7 @@ const pauseAfter = 100 * time.Millisecond
 func take(ctx context.Context, a Actor, step Step) error {
 	var last error
 	for {
-		if err := a.Life.Await(ctx, "the time of the step", step.When); err != nil {
+		if err := a.Run.Await(ctx, "the time of the step", step.When); err != nil {
 			return errors.Join(err, last)
 		}
 		last = step.Do(ctx, a)
@@ -136,20 +136,20 @@ func hopeless(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// Primary is where the object of the life is.
+// Primary is where the object of the run is.
 func (a Actor) Primary() dynamic.ResourceInterface {
-	s := a.Life.Subject()
+	s := a.Run.Subject()
 	return a.Client.Resource(s.Resource).Namespace(s.Namespace)
 }
 
 func (a Actor) create(ctx context.Context, s Scenario) error {
-	subject := a.Life.Subject()
+	subject := a.Run.Subject()
 	u := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(fill(s.Manifest(a.Job), subject)), &u.Object); err != nil {
 		return fmt.Errorf("read the manifest of scenario %s: %w", s.Name, err)
 	}
 	if subject.Namespace == "" {
-		u.SetLabels(map[string]string{CellLabel: a.Namespace})
+		u.SetLabels(map[string]string{SandboxLabel: a.Namespace})
 	}
 	return a.store(ctx, a.Primary(), u)
 }
@@ -163,13 +163,13 @@ func (a Actor) store(ctx context.Context, objects dynamic.ResourceInterface, u *
 	if err != nil {
 		return fmt.Errorf("create %s %s/%s: %w", u.GetKind(), a.Namespace, u.GetName(), err)
 	}
-	return a.Life.Told(ctx, made)
+	return a.Run.Told(ctx, made)
 }
 
-// Bury deletes what is left of a life, and waits until it is gone.
-func (s Scenario) Bury(ctx context.Context, a Actor) error {
+// CleanUp deletes what is left of a run, and waits until it is gone.
+func (s Scenario) CleanUp(ctx context.Context, a Actor) error {
 	gone := Step{"nothing is left", always, func(ctx context.Context, a Actor) error {
-		view := a.Life.View()
+		view := a.Run.View()
 		for _, u := range append([]*unstructured.Unstructured{view.Job}, view.Dependents()...) {
 			if err := a.remove(ctx, u, metav1.DeletePropagationBackground); err != nil {
 				return err
@@ -180,7 +180,7 @@ func (s Scenario) Bury(ctx context.Context, a Actor) error {
 	if err := take(ctx, a, gone); err != nil {
 		return fmt.Errorf("scenario %s: %w", s.Name, err)
 	}
-	return a.Life.Await(ctx, "nothing to be left", nothing)
+	return a.Run.Await(ctx, "nothing to be left", nothing)
 }
 
 // remove one object, if it is still that one.
@@ -199,10 +199,10 @@ func (a Actor) remove(ctx context.Context, u *unstructured.Unstructured, propaga
 	}
 	later := u.DeepCopy()
 	later.SetResourceVersion(strconv.FormatUint(history.Revision(u)+1, 10)) // that of the deletion is not known
-	return a.Life.Told(ctx, later)
+	return a.Run.Told(ctx, later)
 }
 
 // of is where the objects are that are like this one.
 func (a Actor) of(u *unstructured.Unstructured) dynamic.ResourceInterface {
-	return a.Client.Resource(a.Life.ResourceOf(u.GetUID())).Namespace(u.GetNamespace())
+	return a.Client.Resource(a.Run.ResourceOf(u.GetUID())).Namespace(u.GetNamespace())
 }

@@ -20,15 +20,15 @@ func edit(what string, when Check, patch string) Step {
 		return v.Job != nil && json.Unmarshal([]byte(fill(patch, v.Subject)), &wanted) == nil && holds(v.Job.Object, wanted), describe(v)
 	}
 	return Step{what, either(done, when), func(ctx context.Context, a Actor) error {
-		job := a.Life.View().Job
+		job := a.Run.View().Job
 		if job == nil {
 			return fmt.Errorf("%s: there is no job %s/%s", what, a.Namespace, a.Job)
 		}
-		now, err := a.of(job).Patch(ctx, a.Job, types.MergePatchType, []byte(fill(patch, a.Life.Subject())), metav1.PatchOptions{})
+		now, err := a.of(job).Patch(ctx, a.Job, types.MergePatchType, []byte(fill(patch, a.Run.Subject())), metav1.PatchOptions{})
 		if err != nil {
 			return fmt.Errorf("%s: patch job %s/%s: %w", what, a.Namespace, a.Job, err)
 		}
-		return a.Life.Told(ctx, now)
+		return a.Run.Told(ctx, now)
 	}}
 }
 
@@ -61,7 +61,7 @@ func drop(propagation metav1.DeletionPropagation, when Check) Step {
 		return v.Job == nil || v.Job.GetDeletionTimestamp() != nil || v.Incarnations[v.Job.GetUID()] > 1, ""
 	}
 	return Step{"delete the job: " + string(propagation), either(dropped, when), func(ctx context.Context, a Actor) error {
-		view := a.Life.View()
+		view := a.Run.View()
 		if done, _ := dropped(view); done {
 			return nil
 		}
@@ -85,7 +85,7 @@ func end(name string, n int, code int64, when Check) Step {
 		return when(v)
 	}
 	return Step{fmt.Sprintf("pod %s ends with %d", name, code), either(past, ready), func(ctx context.Context, a Actor) error {
-		view := a.Life.View()
+		view := a.Run.View()
 		if done, _ := past(view); done {
 			return nil
 		}
@@ -96,7 +96,7 @@ func end(name string, n int, code int64, when Check) Step {
 // restart is a kubelet's: the containers of the first pod of that name fail and are restarted in it.
 func restart(name string, when Check) Step {
 	return Step{"pod " + name + " restarts in place", either(restarted(name), when), func(ctx context.Context, a Actor) error {
-		view := a.Life.View()
+		view := a.Run.View()
 		if done, _ := restarted(name)(view); done {
 			return nil
 		}
@@ -167,14 +167,14 @@ func (a Actor) patchStatus(ctx context.Context, u *unstructured.Unstructured, ki
 	if err != nil {
 		return fmt.Errorf("patch the status of %s %s/%s: %w", u.GetKind(), a.Namespace, u.GetName(), err)
 	}
-	return a.Life.Told(ctx, now)
+	return a.Run.Told(ctx, now)
 }
 
 // admit is a gang scheduler's: it lets the pods of the job's group in.
 func admit() Step {
 	there := func(v history.View) (bool, string) { return v.Extra(podGroup) != nil, describe(v) }
 	return Step{"admit the group", there, func(ctx context.Context, a Actor) error {
-		group := a.Life.View().Extra(podGroup)
+		group := a.Run.View().Extra(podGroup)
 		if group == nil {
 			return fmt.Errorf("job %s/%s: its group is gone", a.Namespace, a.Job)
 		}

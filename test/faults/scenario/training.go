@@ -157,7 +157,7 @@ func edits() []Scenario {
 // deletions are the ways in which a user deletes a job.
 func deletions() []Scenario {
 	both := run("worker-0", "worker-1")
-	life := func(name string, propagation metav1.DeletionPropagation, end Check) Scenario {
+	deletion := func(name string, propagation metav1.DeletionPropagation, end Check) Scenario {
 		return Scenario{Name: name, Manifest: tfJob("", workers(2, "")), Steps: []Step{drop(propagation, both)}, End: end}
 	}
 	again := Scenario{Name: "delete-create", Manifest: tfJob("", workers(1, "")),
@@ -173,9 +173,9 @@ func deletions() []Scenario {
 		// The old job's service may stand in the way for a moment; a worker that ends before it has its own was none.
 		end("worker-0", 2, 0, served("worker-0"))}
 	return []Scenario{
-		life("delete-foreground", metav1.DeletePropagationForeground, nothing),
-		life("delete-background", metav1.DeletePropagationBackground, nothing),
-		life("delete-orphan", metav1.DeletePropagationOrphan, all(gone, children("worker-0 Running", "worker-1 Running"))),
+		deletion("delete-foreground", metav1.DeletePropagationForeground, nothing),
+		deletion("delete-background", metav1.DeletePropagationBackground, nothing),
+		deletion("delete-orphan", metav1.DeletePropagationOrphan, all(gone, children("worker-0 Running", "worker-1 Running"))),
 		again,
 	}
 }

@@ -166,7 +166,7 @@ func TestTable(t *testing.T) {
 	}
 	for line := range strings.Lines(table) {
 		if strings.Count(strings.ReplaceAll(line, `\|`, ""), "|") != 6 {
-			t.Errorf("not five cells: %s", line)
+			t.Errorf("not five sandboxes: %s", line)
 		}
 	}
 }

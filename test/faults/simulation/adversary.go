@@ -14,12 +14,12 @@ import (
 	"stoic/test/faults/world"
 )
 
-// temper is what kind of adversary a schedule has. Each has its own preferences: some faults happen often in some schedules
+// profile is what kind of adversary a schedule has. Each has its own preferences: some faults happen often in some schedules
 // and never in others, which reaches more than a little of everything everywhere.
-type temper struct {
+type profile struct {
 	steps int
-	// mischief and edits are of how many steps in a hundred the adversary, or the user, makes use.
-	mischief, edits int
+	// faultRate and edits are of how many steps in a hundred the adversary, or the user, makes use.
+	faultRate, edits int
 	// Weights of faults among each other; of what goes on anyway among each other.
 	lose, drop, refuse, late, stale, cut, bookmark, crash int
 	lag, time, kubelet                                    int
@@ -29,9 +29,9 @@ type temper struct {
 	ends                                                  bool // replicas end well when all is fair
 }
 
-func drawTemper(r *rand.Rand) temper {
+func drawProfile(r *rand.Rand) profile {
 	often := func() int { return pick(r, 0, 1, 1, 4) }
-	return temper{steps: 30 + r.IntN(90), mischief: pick(r, 0, 3, 8, 15, 30), edits: pick(r, 0, 2, 6, 15),
+	return profile{steps: 30 + r.IntN(90), faultRate: pick(r, 0, 3, 8, 15, 30), edits: pick(r, 0, 2, 6, 15),
 		lose: often(), drop: often(), refuse: often(), late: often(), stale: 2 * often(), cut: often(), bookmark: often(), crash: often(),
 		lag: pick(r, 1, 5, 20, 20), time: pick(r, 2, 6, 15), kubelet: pick(r, 4, 20, 40),
 		warm: r.IntN(3) > 0, twins: r.IntN(6) == 0, noWatchList: r.IntN(3) == 0, ends: r.IntN(2) == 0}
@@ -73,17 +73,20 @@ func (c *choices) choose(r *rand.Rand) bool {
 // adversary does one thing: a fault, an edit, or what goes on anyway.
 func (s *schedule) adversary() {
 	var goesOn, faults, edits choices
-	mischief := s.temper.mischief
-	for _, q := range s.requests() {
+	faultRate := s.profile.faultRate
+	for i, q := range s.requests() {
+		if q.resource == "discovery" && i > 0 && s.requests()[i-1].key == q.key {
+			continue // two resources of one version ask alike; who came first is chance, so they are answered together
+		}
 		s.requestSteps(&goesOn, &faults, q)
 		if q.writes() {
-			mischief = 2 * s.temper.mischief // that is when it counts
+			faultRate = 2 * s.profile.faultRate // that is when it counts
 		}
 	}
 	for _, w := range slices.Clone(s.streams) {
 		s.watchSteps(&goesOn, &faults, w)
 	}
-	goesOn.add(s.temper.time, func() {
+	goesOn.add(s.profile.time, func() {
 		s.pass(pick(s.rng, 60*time.Millisecond, 500*time.Millisecond, time.Second, 2*time.Second, 5*time.Second, 11*time.Second, 11*time.Second, 31*time.Second, 31*time.Second, 2*time.Minute))
 	})
 	s.processSteps(&goesOn, &faults)
@@ -91,8 +94,8 @@ func (s *schedule) adversary() {
 	s.collectorSteps(&goesOn)
 	s.user.steps(&edits)
 	switch die := s.rng.IntN(100); {
-	case die < mischief && faults.choose(s.rng):
-	case die >= 100-s.temper.edits && edits.choose(s.rng):
+	case die < faultRate && faults.choose(s.rng):
+	case die >= 100-s.profile.edits && edits.choose(s.rng):
 	default:
 		goesOn.choose(s.rng)
 	}
@@ -106,13 +109,13 @@ func (s *schedule) requests() []*request {
 }
 
 func (s *schedule) processSteps(goesOn, faults *choices) {
-	for _, p := range s.living {
-		faults.add(s.temper.crash, func() { s.crash(p) })
+	for _, p := range s.running {
+		faults.add(s.profile.crash, func() { s.crash(p) })
 	}
 	switch {
-	case len(s.living) == 0:
+	case len(s.running) == 0:
 		goesOn.add(20, s.start)
-	case len(s.living) == 1 && s.temper.twins && len(s.processes) < 6:
+	case len(s.running) == 1 && s.profile.twins && len(s.processes) < 6:
 		goesOn.add(2, s.start)
 	}
 }
@@ -122,25 +125,32 @@ func (s *schedule) requestSteps(goesOn, faults *choices, q *request) {
 		goesOn.add(10, func() { s.note("answer %s", short(q)); s.reply(q, *q.answer) })
 		return
 	}
-	goesOn.add(20, func() { s.reply(q, s.serve(q, false)) })
 	if q.resource == "discovery" {
-		return // see package upheaval
+		goesOn.add(20, func() { // faults of it are the subject of package disruption
+			for _, other := range s.requests() {
+				if other.key == q.key {
+					s.reply(other, s.serve(other, false))
+				}
+			}
+		})
+		return
 	}
+	goesOn.add(20, func() { s.reply(q, s.serve(q, false)) })
 	if q.reflects() {
-		faults.add(s.temper.stale, func() { s.reply(q, s.serve(q, true)) })
+		faults.add(s.profile.stale, func() { s.reply(q, s.serve(q, true)) })
 	}
 	times := 1 // what is written matters more than what is read
 	if q.writes() && q.resource != "events" {
 		times = 6
 	}
-	faults.add(times*s.temper.lose, func() { s.lose(q) })
-	faults.add(times*s.temper.refuse, func() { s.refuse(q) })
+	faults.add(times*s.profile.lose, func() { s.lose(q) })
+	faults.add(times*s.profile.refuse, func() { s.refuse(q) })
 	if !q.writes() {
 		return
 	}
-	faults.add(times*s.temper.late, func() { s.count("late"); a := s.serve(q, false); q.answer = &a })
-	faults.add(times*s.temper.drop, func() { s.drop(q) })
-	faults.add(times*s.temper.crash, func() { s.serve(q, false); s.crash(q.from) })
+	faults.add(times*s.profile.late, func() { s.count("late"); a := s.serve(q, false); q.answer = &a })
+	faults.add(times*s.profile.drop, func() { s.drop(q) })
+	faults.add(times*s.profile.crash, func() { s.serve(q, false); s.crash(q.from) })
 }
 
 // short names a request in the trace: a hash stands for its body.
@@ -166,8 +176,8 @@ func (s *schedule) serve(q *request, stale bool) answer {
 		s.note("serve %s", short(q))
 		return s.discover(q)
 	}
-	if s.meddle != nil {
-		if a, done := s.meddle(q); done {
+	if s.intercept != nil {
+		if a, done := s.intercept(q); done {
 			return a
 		}
 	}
@@ -204,7 +214,7 @@ func (s *schedule) reflect(q *request, stale bool) (answer, int64) {
 		s.violated("a list or watch of %s at resourceVersion 0", q.resource)
 	}
 	initial := q.query.Get("sendInitialEvents") != ""
-	if initial && s.temper.noWatchList {
+	if initial && s.profile.noWatchList {
 		return refusal(http.StatusUnprocessableEntity, "Invalid", `sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled`), 0
 	}
 	at := s.world.Version()
@@ -275,12 +285,12 @@ func status(code int, reason, message string) []byte {
 }
 
 func (s *schedule) watchSteps(goesOn, faults *choices, w *stream) {
-	cut := s.temper.cut
+	cut := s.profile.cut
 	if next, some := s.cache.next(w); some {
 		cut *= 4 // what it has not heard it may never hear
-		goesOn.add(s.temper.lag, func() { s.deliver(w, next) })
+		goesOn.add(s.profile.lag, func() { s.deliver(w, next) })
 	} else if w.watch.Bookmarks {
-		goesOn.add(min(s.temper.bookmark, 1), func() {
+		goesOn.add(min(s.profile.bookmark, 1), func() {
 			s.note("bookmark %d %s %d", w.from.id, w.resource, w.position)
 			w.send("BOOKMARK", w.watch.Bookmark(w.position, false))
 		})
@@ -308,7 +318,7 @@ func (s *schedule) deliver(w *stream, c world.Change) {
 
 // missing is how long a reflector may take at most until all have asked again; 0 if all have.
 func (s *schedule) missing() (longest time.Duration) {
-	for _, p := range s.living {
+	for _, p := range s.running {
 		longest = max(longest, p.missing())
 	}
 	return longest

@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -27,6 +26,11 @@ func (s *schedule) examine() {
 	for name, c := range s.mirror.services {
 		if c.owner != "" && (j.gone || c.owner != j.uid) {
 			s.violated("at rest: service %s belongs to a job that is gone", name)
+		}
+	}
+	for name, c := range s.mirror.dependents {
+		if c.owner != "" && (j.gone || c.owner != j.uid) {
+			s.violated("at rest: %s belongs to a job that is gone", name)
 		}
 	}
 	switch verdict := j.status.verdict(); {
@@ -136,18 +140,23 @@ func (s *schedule) examineRunning(j *jobVersion) {
 	wanted := map[string]bool{}
 	for _, r := range s.manifest.roles {
 		for i := range r.replicas {
-			name := fmt.Sprintf("%s-%s-%d", s.manifest.name, r.label, i)
+			name := s.manifest.pod(&r, i)
 			wanted[name] = true
 			switch p := pods[name]; {
-			case p == nil && (s.taken(j, s.mirror.pods[name] != nil) || s.done(j, r.label, i)):
+			case p == nil && (s.taken(j, s.mirror.pods[name] != nil) || s.done(j, r.label, i) || r.after && s.workersTaken(j)):
 			case p == nil:
 				s.violated("at rest: pod %s is missing", name)
 			case p.phase == "Failed":
 				s.violated("at rest: pod %s has failed (%d), and the job neither has nor goes on (%s)", name, p.code, r.restart)
 			}
-			if !services[name] && !s.taken(j, s.mirror.services[name] != nil) {
+			if s.manifest.services() && !services[name] && !s.taken(j, s.mirror.services[name] != nil) {
 				s.violated("at rest: service %s is missing", name)
 			}
+		}
+	}
+	for _, name := range s.manifest.dependents() {
+		if d := s.mirror.dependents[name]; d == nil || d.owner != j.uid && !s.taken(j, true) {
+			s.violated("at rest: %s is missing, or somebody else's, and nobody was told", name)
 		}
 	}
 	for name := range pods {
@@ -156,7 +165,7 @@ func (s *schedule) examineRunning(j *jobVersion) {
 		}
 	}
 	for name := range services {
-		if !wanted[name] {
+		if !wanted[name] || !s.manifest.services() {
 			s.violated("at rest: service %s is one that the job does not ask for", name)
 		}
 	}
@@ -174,6 +183,18 @@ func (s *schedule) taken(j *jobVersion, there bool) bool {
 	})
 }
 
+// workersTaken says whether some worker's name is somebody else's, so that what waits for the workers waits for ever.
+func (s *schedule) workersTaken(j *jobVersion) bool {
+	pods, _ := s.mine(j)
+	workers := s.manifest.role("worker")
+	for i := range workers.replicas {
+		if name := s.manifest.pod(workers, i); pods[name] == nil && s.taken(j, s.mirror.pods[name] != nil) {
+			return true
+		}
+	}
+	return false
+}
+
 // done says whether the ledger names a replica as succeeded. The users of the simulation write no such ledger: what it names
 // must have happened.
 func (s *schedule) done(j *jobVersion, label string, index int) bool {
@@ -181,7 +202,7 @@ func (s *schedule) done(j *jobVersion, label string, index int) bool {
 	if json.Unmarshal([]byte(j.ledger), &ledger) != nil || string(ledger.Job) != j.uid || !ledger.Succeeded[label].Has(index) {
 		return false
 	}
-	name := fmt.Sprintf("%s-%s-%d", s.manifest.name, label, index)
+	name := s.manifest.pod(s.manifest.role(label), index)
 	if !s.mirror.succeeded[j.uid+"/"+name] {
 		s.violated("at rest: the ledger says that %s has succeeded, and it never did", name)
 	}
@@ -194,7 +215,7 @@ func (s *schedule) examineCounts(j *jobVersion, pods map[string]*pod) {
 	for _, r := range s.manifest.roles {
 		var active, ended int32
 		for i := range r.replicas {
-			switch p := pods[fmt.Sprintf("%s-%s-%d", s.manifest.name, r.label, i)]; {
+			switch p := pods[s.manifest.pod(&r, i)]; {
 			case p == nil && s.done(j, r.label, i):
 				ended++
 			case p == nil:

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// calm is longer than the longest back-off of the operator, and than any time limit that a manifest has.
-	calm = 5*time.Minute + 20*time.Second
+	// quietPeriod is longer than the longest back-off of the operator, and than any time limit that a manifest has.
+	quietPeriod = 5*time.Minute + 20*time.Second
 	// stays is for how much longer nothing may be written; longStays in every twenty-fifth schedule.
 	stays, longStays = time.Minute, time.Hour
 	// patience is within how much time, and how many steps, a fair world must come to rest.
@@ -21,10 +21,10 @@ func (s *schedule) fair() {
 	s.mu.Lock()
 	s.gate.fair = true
 	s.mu.Unlock()
-	for len(s.living) > 1 {
-		s.crash(s.living[0])
+	for len(s.running) > 1 {
+		s.crash(s.running[0])
 	}
-	if len(s.living) == 0 {
+	if len(s.running) == 0 {
 		s.start()
 	}
 	s.user.leave()
@@ -33,7 +33,7 @@ func (s *schedule) fair() {
 		s.user.repair()
 	}
 	s.pass(time.Second)
-	if !s.rest(calm) {
+	if !s.rest(quietPeriod) {
 		s.violated("the world does not come to rest")
 		return
 	}
@@ -101,7 +101,7 @@ func (s *schedule) fairStep() bool {
 			s.gone(p)
 		case p.phase == "Pending":
 			s.runs(p)
-		case p.phase == "Running" && s.temper.ends:
+		case p.phase == "Running" && s.profile.ends:
 			s.ends(p, "Succeeded", 0)
 		default:
 			continue

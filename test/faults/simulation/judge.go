@@ -3,6 +3,7 @@ package simulation
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -60,6 +61,7 @@ func (j *judge) after(q *request, b before) {
 		j.deleted(q, b)
 	case q.resource == q.from.jobs || q.resource == q.from.jobs+"/status":
 		j.patched(q, b)
+	case q.method == http.MethodPatch && j.depends(q.resource, q.name):
 	default:
 		j.violated("%s %s %s: nothing of this kind is ever changed", q.method, q.resource, q.name)
 	}
@@ -95,7 +97,9 @@ func (j *judge) created(q *request, b before) {
 	if !b.believes(mine(func(v *jobVersion) bool { return v.status.verdict() == "" })) {
 		j.violated("%s %s was made for a job that is over, and the operator knew", q.resource, m.Name)
 	}
-	if !b.believes(mine(func(v *jobVersion) bool { return !v.suspend && v.broken == "" && j.asked(v, m.Name) })) {
+	if !b.believes(mine(func(v *jobVersion) bool {
+		return !v.suspend && v.broken == "" && (j.depends(q.resource, m.Name) || j.asked(v, m.Name))
+	})) {
 		j.violated("%s %s was made, which the job does not ask for", q.resource, m.Name)
 	}
 	if q.resource != "pods" {
@@ -116,6 +120,11 @@ func (j *judge) created(q *request, b before) {
 func (j *judge) asked(v *jobVersion, name string) bool {
 	label, index, ok := j.mirror.place(name)
 	return ok && index < v.replicas[label]
+}
+
+// depends says whether a job has a dependent of that name.
+func (j *judge) depends(resource, name string) bool {
+	return slices.Contains(j.manifest.dependents(), resource+"/"+name)
 }
 
 func (j *judge) deleted(q *request, b before) {

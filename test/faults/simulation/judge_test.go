@@ -15,9 +15,9 @@ func TestJudgeNotices(t *testing.T) {
 		q.body = body
 	}
 	for _, c := range []struct {
-		does   string
-		meddle func(*request) (answer, bool)
-		found  string
+		does      string
+		intercept func(*request) (answer, bool)
+		found     string
 	}{
 		{"it deletes whatever has the name", func(q *request) (answer, bool) {
 			if q.method == http.MethodDelete {
@@ -28,6 +28,9 @@ func TestJudgeNotices(t *testing.T) {
 		{"it makes no services", func(q *request) (answer, bool) {
 			return answer{code: http.StatusCreated, body: q.body}, q.method == http.MethodPost && q.resource == "services"
 		}, "come to rest"},
+		{"it makes no RoleBindings", func(q *request) (answer, bool) {
+			return answer{code: http.StatusCreated, body: q.body}, q.method == http.MethodPost && q.resource == "rolebindings"
+		}, "rolebindings/j-launcher is missing"},
 		{"it tells nothing", func(q *request) (answer, bool) {
 			return answer{code: http.StatusCreated, body: q.body}, q.resource == "events"
 		}, "no event tells"},
@@ -40,7 +43,7 @@ func TestJudgeNotices(t *testing.T) {
 	} {
 		t.Run(c.does, func(t *testing.T) {
 			for seed := range uint64(60) {
-				if strings.Contains(strings.Join(run(t, seed+1, c.meddle).Violations, "\n"), c.found) {
+				if strings.Contains(strings.Join(run(t, seed+1, c.intercept).Violations, "\n"), c.found) {
 					return
 				}
 			}

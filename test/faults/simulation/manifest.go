@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 
 	"stoic/training"
@@ -27,6 +28,38 @@ type role struct {
 	name, label string
 	replicas    int
 	restart     string
+	unnumbered  bool // its only replica has a name without a number
+	after       bool // its replicas are created when the workers run
+}
+
+// pod names a replica of a role, and the service that it may have.
+func (m *manifest) pod(r *role, index int) string {
+	if r.unnumbered {
+		return m.name + "-" + r.label
+	}
+	return fmt.Sprintf("%s-%s-%d", m.name, r.label, index)
+}
+
+// role by its label.
+func (m *manifest) role(label string) *role {
+	for i := range m.roles {
+		if m.roles[i].label == label {
+			return &m.roles[i]
+		}
+	}
+	return nil
+}
+
+// services: each replica has one. The launcher of an MPIJob reaches its workers without.
+func (m *manifest) services() bool { return m.kind != kinds.MPIJob() }
+
+// dependents are the other objects of a job, as resource/name.
+func (m *manifest) dependents() []string {
+	if m.kind != kinds.MPIJob() {
+		return nil
+	}
+	launcher := m.name + "-launcher"
+	return []string{"configmaps/" + m.name + "-config", "serviceaccounts/" + launcher, "roles/" + launcher, "rolebindings/" + launcher}
 }
 
 const (
@@ -44,36 +77,54 @@ func maybe(r *rand.Rand, oneIn int, of ...int64) *int64 {
 	return &n
 }
 
+// drawManifest draws a job of any kind of the first version. The Job that launches an MPIJob of version v2beta1 needs the
+// controller of Jobs; the fault rig has it.
 func drawManifest(r *rand.Rand) *manifest {
-	m := &manifest{kind: pick(r, kinds.TFJob(), kinds.PyTorchJob()), name: jobName, clean: pick(r, "All", "Running", "None"),
+	m := &manifest{kind: pick(r, kinds.TFJob(), kinds.TFJob(), kinds.PyTorchJob(), kinds.PyTorchJob(), kinds.XGBoostJob(), kinds.PaddleJob(), kinds.JAXJob(), kinds.MPIJob()),
+		name: jobName, clean: pick(r, "All", "Running", "None"),
 		ttl: maybe(r, 5, 0, 20, 200), deadline: maybe(r, 6, 8, 60, 250), backoff: maybe(r, 4, 0, 1, 2), suspend: r.IntN(8) == 0,
 		node: pick(r, "", "n", "n")}
 	add := func(name, label string, replicas int) {
-		m.roles = append(m.roles, role{name, label, replicas, pick(r, "Always", "OnFailure", "Never", "ExitCode")})
+		m.roles = append(m.roles, role{name: name, label: label, replicas: replicas, restart: pick(r, "Always", "OnFailure", "Never", "ExitCode")})
 	}
-	worker := 1 + r.IntN(3)
-	if m.kind == kinds.TFJob() {
+	switch m.kind {
+	case kinds.TFJob():
 		if r.IntN(3) == 0 {
 			add("Chief", "chief", 1)
 		}
 		if r.IntN(3) == 0 {
 			add("PS", "ps", 1)
 		}
-		add("Worker", "worker", worker)
 		m.all = r.IntN(3) == 0
-		return m
+	case kinds.PyTorchJob():
+		m.elastic = r.IntN(2) == 0
+		if !m.elastic || r.IntN(3) == 0 {
+			add("Master", "master", 1)
+		}
+		m.withoutAutoscaler(r)
+	case kinds.XGBoostJob():
+		add("Master", "master", 1)
+	case kinds.PaddleJob():
+		if r.IntN(2) == 0 {
+			add("Master", "master", 1)
+		}
+		m.withoutAutoscaler(r)
+	case kinds.MPIJob():
+		add("Launcher", "launcher", 1)
+		m.roles[0].unnumbered, m.roles[0].after = true, true
 	}
-	if r.IntN(6) > 0 { // the watch of autoscalers is dear, and nothing else of this package has to do with it
+	add("Worker", "worker", 1+r.IntN(3))
+	return m
+}
+
+// withoutAutoscaler takes the autoscaler from most jobs that have one: its watch is dear, and nothing else of this package has
+// to do with it.
+func (m *manifest) withoutAutoscaler(r *rand.Rand) {
+	if r.IntN(6) > 0 {
 		plain := *m.kind
 		plain.DependentKinds, plain.Dependents = nil, nil
 		m.kind = &plain
 	}
-	m.elastic = r.IntN(2) == 0
-	if !m.elastic || r.IntN(3) == 0 {
-		add("Master", "master", 1)
-	}
-	add("Worker", "worker", worker)
-	return m
 }
 
 func (m *manifest) rolesField() string { return m.kind.ReplicaSpecsField }
@@ -124,13 +175,13 @@ func encode(v any) []byte {
 // lead is the role that decides whether the job has succeeded, and when it has.
 func (m *manifest) lead() (name string, done func(pods map[string]*pod, wanted, succeeded, running int) bool) {
 	all := func(_ map[string]*pod, wanted, succeeded, _ int) bool { return wanted > 0 && succeeded == wanted }
-	if first := m.roles[0].name; first == "Chief" || first == "Master" {
+	if first := m.roles[0].name; first != "PS" && first != "Worker" {
 		return first, all
 	}
 	switch {
 	case m.elastic:
 		return "Worker", func(_ map[string]*pod, _, succeeded, _ int) bool { return succeeded > 0 }
-	case m.all || m.kind.Name == kinds.PyTorchJob().Name:
+	case m.all || m.kind != kinds.TFJob():
 		return "Worker", all
 	}
 	return "Worker", func(pods map[string]*pod, wanted, succeeded, _ int) bool {

@@ -15,7 +15,9 @@ type mirror struct {
 	jobs     []jobVersion // in order; the last is the present one
 	pods     map[string]*pod
 	services map[string]*child
-	events   []event
+	// dependents are all other objects that a job may control, as resource/name.
+	dependents map[string]*child
+	events     []event
 	// disowned are the children, by UID, that have lost their owner, and when.
 	disowned          map[string]disowned
 	succeeded, failed map[string]bool // names of pods, with the UID of their job
@@ -80,7 +82,7 @@ func (p *pod) over() bool { return p.phase == "Succeeded" || p.phase == "Failed"
 type event struct{ Reason, FieldPath, Type, UID, Message string }
 
 func newMirror(m *manifest) *mirror {
-	return &mirror{manifest: m, pods: map[string]*pod{}, services: map[string]*child{}, succeeded: map[string]bool{}, failed: map[string]bool{}, disowned: map[string]disowned{}}
+	return &mirror{manifest: m, pods: map[string]*pod{}, services: map[string]*child{}, dependents: map[string]*child{}, succeeded: map[string]bool{}, failed: map[string]bool{}, disowned: map[string]disowned{}}
 }
 
 // job is the present one; gone if there is none.
@@ -120,6 +122,11 @@ func (m *mirror) absorb(c world.Change, broken string) {
 		}
 		if m.services[c.Name] = &s; deleted {
 			delete(m.services, c.Name)
+		}
+	case "configmaps", "serviceaccounts", "roles", "rolebindings":
+		d := readChild(c)
+		if m.dependents[c.Resource+"/"+c.Name] = &d; deleted {
+			delete(m.dependents, c.Resource+"/"+c.Name)
 		}
 	case "events":
 		text := func(path ...string) string { t, _ := world.Get(c.Tree, path...).(string); return t }
@@ -204,6 +211,9 @@ func (m *mirror) podNames() []string {
 // place splits the name of a child into role and index.
 func (m *mirror) place(name string) (label string, index int, ok bool) {
 	rest, ok := strings.CutPrefix(name, m.manifest.name+"-")
+	if r := m.manifest.role(rest); r != nil && r.unnumbered {
+		return rest, 0, ok
+	}
 	cut := strings.LastIndexByte(rest, '-')
 	if !ok || cut < 0 {
 		return "", 0, false

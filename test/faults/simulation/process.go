@@ -20,17 +20,23 @@ func (t *trouble) backOff() time.Duration {
 }
 
 // observe notes how much of the history a process has heard of. While a pass runs it may still act on what it knew
-// when the pass began; when it has no request under way, no pass does.
+// when the pass began; when it has no request under way, no pass does. A watch that was cut and begins again holds its events
+// until a list has said where the store stands.
 func (p *process) observe() {
 	p.gate.mu.Lock()
 	defer p.gate.mu.Unlock()
+	asks := map[string]bool{}
 	for _, q := range p.gate.parked {
-		if q.from == p && !q.reflects() && q.resource != "events" && q.resource != "discovery" {
+		switch {
+		case q.from != p || q.resource == "events" || q.resource == "discovery":
+		case q.reflects():
+			asks[q.resource] = true
+		default:
 			return
 		}
 	}
 	for _, s := range p.gate.streams {
-		if s.from == p {
+		if s.from == p && !asks[s.resource] {
 			p.knows[s.resource] = max(p.knows[s.resource], s.position)
 		}
 	}

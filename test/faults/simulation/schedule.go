@@ -39,7 +39,7 @@ type schedule struct {
 	Outcome
 	*gate
 	rng      *rand.Rand
-	temper   temper
+	profile  profile
 	manifest *manifest
 	world    *world.World
 	cache    cache
@@ -49,20 +49,20 @@ type schedule struct {
 	begin    time.Time
 
 	processes []*process // all that ever ran
-	living    []*process
+	running   []*process
 	absorbed  int64 // the version up to which the mirror is
 
-	// meddle does the operator's work badly, to see whether the judge notices; nil but in tests of the judge.
-	meddle func(*request) (answer, bool)
+	// intercept does the operator's work badly, to see whether the judge notices; nil but in tests of the judge.
+	intercept func(*request) (answer, bool)
 }
 
 // Run runs the schedule of a seed in a bubble of its own.
 func Run(t *testing.T, seed uint64) Outcome { return run(t, seed, nil) }
 
-func run(t *testing.T, seed uint64, meddle func(*request) (answer, bool)) (outcome Outcome) {
+func run(t *testing.T, seed uint64, intercept func(*request) (answer, bool)) (outcome Outcome) {
 	synctest.Test(t, func(*testing.T) {
 		s := newSchedule(seed)
-		s.meddle = meddle
+		s.intercept = intercept
 		s.run()
 		outcome = s.finish()
 	})
@@ -73,7 +73,7 @@ func newSchedule(seed uint64) *schedule {
 	rng := rand.New(rand.NewPCG(seed, 0x5701c))
 	m := drawManifest(rng)
 	s := &schedule{Outcome: Outcome{Seed: seed, Faults: map[string]int{}}, gate: &gate{arrived: make(chan struct{}, 1), served: discovery(m.kind)}, rng: rng,
-		manifest: m, mirror: newMirror(m), temper: drawTemper(rng), begin: time.Now()}
+		manifest: m, mirror: newMirror(m), profile: drawProfile(rng), begin: time.Now()}
 	s.world = world.New(time.Now, resources(m.kind)...)
 	s.cache = cache{s.world}
 	s.absorbed = s.world.Version()
@@ -84,25 +84,32 @@ func newSchedule(seed uint64) *schedule {
 
 func resources(kind *training.Kind) []world.Resource {
 	r := kind.Resource()
-	return []world.Resource{
+	all := []world.Resource{
 		{Group: r.Group, Version: r.Version, Plural: r.Plural, Kind: r.Kind, Status: true, Namespaced: true},
 		{Version: "v1", Plural: "pods", Kind: "Pod", Status: true, Namespaced: true},
 		{Version: "v1", Plural: "services", Kind: "Service", Status: true, Namespaced: true},
 		{Version: "v1", Plural: "events", Kind: "Event", Namespaced: true},
-		{Group: "autoscaling", Version: "v2", Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", Status: true, Namespaced: true},
 	}
+	for _, d := range kind.DependentKinds {
+		all = append(all, world.Resource{Group: d.Group, Version: d.Version, Plural: d.Plural, Kind: d.Kind, Status: d == training.Autoscalers(), Namespaced: true})
+	}
+	return all
 }
 
-// discovery says in few words what is served; how it changes is the subject of package upheaval.
+// discovery says in few words what is served; how it changes is the subject of package disruption.
 func discovery(kind *training.Kind) map[string][]byte {
-	served := map[string][]byte{}
+	versions := map[string][]any{}
 	for _, r := range resources(kind) {
-		if r.Group == "" {
-			continue
+		version := "/api/" + r.Version
+		if r.Group != "" {
+			version = "/apis/" + r.Group + "/" + r.Version
 		}
-		version := r.Group + "/" + r.Version
-		served["/apis/"+version] = encode(map[string]any{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version,
-			"resources": []any{map[string]any{"name": r.Plural}, map[string]any{"name": r.Plural + "/status"}}})
+		versions[version] = append(versions[version], map[string]any{"name": r.Plural}, map[string]any{"name": r.Plural + "/status"})
+	}
+	served := map[string][]byte{}
+	for path, list := range versions {
+		version := strings.TrimPrefix(strings.TrimPrefix(path, "/apis/"), "/api/")
+		served[path] = encode(map[string]any{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version, "resources": list})
 	}
 	return served
 }
@@ -126,10 +133,10 @@ func (s *schedule) run() {
 	s.note("%s", s.manifest.object())
 	s.user.create()
 	s.start()
-	if s.temper.warm {
+	if s.profile.warm {
 		s.warmUp()
 	}
-	for range s.temper.steps {
+	for range s.profile.steps {
 		s.settle()
 		s.adversary()
 	}
@@ -153,7 +160,7 @@ func (s *schedule) warmUp() {
 func (s *schedule) settle() {
 	synctest.Wait()
 	s.absorb()
-	for _, p := range s.living {
+	for _, p := range s.running {
 		p.observe()
 	}
 	s.Steps++
@@ -185,7 +192,7 @@ func (s *schedule) start() {
 			panic(fmt.Sprintf("a process without an election ended by itself: %v", err))
 		}
 	}()
-	s.processes, s.living = append(s.processes, p), append(s.living, p)
+	s.processes, s.running = append(s.processes, p), append(s.running, p)
 	s.note("process %d starts", p.id)
 }
 
@@ -194,14 +201,14 @@ func (s *schedule) crash(p *process) {
 	s.note("process %d dies", p.id)
 	s.Crashes++
 	s.kill(p)
-	s.living = slices.DeleteFunc(s.living, func(other *process) bool { return other == p })
+	s.running = slices.DeleteFunc(s.running, func(other *process) bool { return other == p })
 }
 
 // finish ends all processes and waits for their goroutines: a bubble cannot end before.
 func (s *schedule) finish() Outcome {
-	for len(s.living) > 0 {
-		s.kill(s.living[0])
-		s.living = s.living[1:]
+	for len(s.running) > 0 {
+		s.kill(s.running[0])
+		s.running = s.running[1:]
 	}
 	for _, p := range s.processes {
 		<-p.done

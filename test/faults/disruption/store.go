@@ -1,4 +1,4 @@
-package upheaval
+package disruption
 
 import (
 	"context"
@@ -25,7 +25,7 @@ type rewound struct{ by int }
 const past = "past" // the namespace
 
 func (w rewound) run(ctx context.Context, env Env) error {
-	return on(ctx, env, []string{filepath.Dir(env.crd("x"))}, func(ctx context.Context, g *ground) error {
+	return on(ctx, env, []string{filepath.Dir(env.crd("x"))}, func(ctx context.Context, g *environment) error {
 		if err := g.namespace(ctx, past); err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func late() []job {
 }
 
 // future is what never will have been: saved jobs end, one is deleted, a pod is replaced, other jobs come and end.
-func (w rewound) future(ctx context.Context, g *ground, saved []job) error {
+func (w rewound) future(ctx context.Context, g *environment, saved []job) error {
 	began, err := g.revision(ctx)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (w rewound) future(ctx context.Context, g *ground, saved []job) error {
 }
 
 // revision of the store.
-func (g *ground) revision(ctx context.Context) (int, error) {
+func (g *environment) revision(ctx context.Context) (int, error) {
 	list, err := g.typed.CoreV1().ConfigMaps(past).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return 0, fmt.Errorf("list config maps: %w", err)
@@ -123,7 +123,7 @@ func (g *ground) revision(ctx context.Context) (int, error) {
 }
 
 // burn makes that many revisions, which mean nothing.
-func (g *ground) burn(ctx context.Context, revisions int) error {
+func (g *environment) burn(ctx context.Context, revisions int) error {
 	const writers = 16
 	all, ctx := errgroup.WithContext(ctx)
 	maps := g.typed.CoreV1().ConfigMaps(past)
@@ -146,7 +146,7 @@ func (g *ground) burn(ctx context.Context, revisions int) error {
 }
 
 // again: every saved job comes to its end again, no pod is left over, and the operator follows what happens now.
-func (g *ground) again(ctx context.Context, saved []job) error {
+func (g *environment) again(ctx context.Context, saved []job) error {
 	began := time.Now()
 	left := func() time.Duration { return restored - time.Since(began) }
 	if err := g.submit(ctx, late()...); err != nil {

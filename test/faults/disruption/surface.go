@@ -1,4 +1,4 @@
-package upheaval
+package disruption
 
 import (
 	"context"
@@ -27,7 +27,7 @@ const podGroups, podGroupsFile = "podgroups.scheduling.x-k8s.io", "podgroups-plu
 
 // everySet starts an operator under subsets of the CRDs and installs the others late.
 func everySet(ctx context.Context, env Env) error {
-	return on(ctx, env, nil, func(ctx context.Context, g *ground) error {
+	return on(ctx, env, nil, func(ctx context.Context, g *environment) error {
 		for _, set := range sets(len(g.parts())) {
 			if err := g.oneSet(ctx, set); err != nil {
 				return fmt.Errorf("set %03b of %s: %w", set, g.parts(), err)
@@ -66,7 +66,7 @@ func (e Env) parts() []part {
 	return parts
 }
 
-func (g *ground) oneSet(ctx context.Context, set int) error {
+func (g *environment) oneSet(ctx context.Context, set int) error {
 	ns := fmt.Sprintf("set-%d", set)
 	if err := g.namespace(ctx, ns); err != nil {
 		return err
@@ -112,7 +112,7 @@ func (g *ground) oneSet(ctx context.Context, set int) error {
 }
 
 // arrivesLate installs a CRD under the running operator, which has some seconds to serve it.
-func (g *ground) arrivesLate(ctx context.Context, p part, submit func() (job, error)) error {
+func (g *environment) arrivesLate(ctx context.Context, p part, submit func() (job, error)) error {
 	served, err := g.installFile(ctx, p.file)
 	if err != nil {
 		return err
@@ -143,18 +143,18 @@ type madeAnew struct {
 
 func (m madeAnew) run(ctx context.Context, env Env) error {
 	crds := filepath.Dir(env.crd("x"))
-	return on(ctx, env, []string{crds}, func(ctx context.Context, g *ground) (err error) {
+	return on(ctx, env, []string{crds}, func(ctx context.Context, g *environment) (err error) {
 		if err := g.namespace(ctx, "load"); err != nil {
 			return err
 		}
 		if err := g.start(ctx); err != nil {
 			return err
 		}
-		bird, err := g.sing(ctx, kinds.PyTorchJob())
+		canary, err := g.startCanary(ctx, kinds.PyTorchJob())
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, bird.end()) }()
+		defer func() { err = errors.Join(err, canary.end()) }()
 		return m.cycles(ctx, g)
 	})
 }
@@ -167,7 +167,7 @@ func load() []job {
 	return jobs
 }
 
-func (m madeAnew) cycles(ctx context.Context, g *ground) error {
+func (m madeAnew) cycles(ctx context.Context, g *environment) error {
 	random := rand.New(rand.NewPCG(m.seed, 20))
 	jobs := load()
 	if err := g.submit(ctx, jobs...); err != nil {
@@ -204,7 +204,7 @@ func (m madeAnew) cycles(ctx context.Context, g *ground) error {
 }
 
 // anew deletes the CRD with the jobs and makes both again.
-func (g *ground) anew(ctx context.Context, jobs []job) error {
+func (g *environment) anew(ctx context.Context, jobs []job) error {
 	const name = "tfjobs.kubeflow.org"
 	if err := g.uninstall(ctx, name); err != nil {
 		return err
@@ -215,12 +215,12 @@ func (g *ground) anew(ctx context.Context, jobs []job) error {
 	return g.submit(ctx, jobs...)
 }
 
-func (g *ground) goroutines(ctx context.Context) (float64, error) {
+func (g *environment) goroutines(ctx context.Context) (float64, error) {
 	return g.sample(ctx, "go_goroutines")
 }
 
 // flat is an error if the operator does not come back to about as many goroutines as it had.
-func (g *ground) flat(ctx context.Context, before float64) error {
+func (g *environment) flat(ctx context.Context, before float64) error {
 	const more = 10 // connections come and go
 	now := 0.0
 	_, err := g.await(ctx, calmLimit, "the operator to have no more goroutines than before", func(ctx context.Context) (bool, string) {

@@ -14,7 +14,7 @@ func podPath(name string) string { return "/api/v1/namespaces/" + namespace + "/
 
 // kubeletSteps: what may become of each pod.
 func (s *schedule) kubeletSteps(c *choices) {
-	w := s.temper.kubelet
+	w := s.profile.kubelet
 	for _, name := range s.mirror.podNames() {
 		p := s.mirror.pods[name]
 		if p.Labels[labelJob] == "" {
@@ -218,7 +218,7 @@ func (u *user) remove() {
 // squat takes the name of a child.
 func (u *user) squat() {
 	r := u.manifest.roles[u.rng.IntN(len(u.manifest.roles))]
-	name := fmt.Sprintf("%s-%s-%d", u.manifest.name, r.label, u.rng.IntN(2))
+	name := u.manifest.pod(&r, u.rng.IntN(2))
 	kind, resource := "Pod", "pods"
 	spec := map[string]any{"containers": []any{map[string]any{"name": "c", "image": "i"}}}
 	if u.rng.IntN(2) == 0 {

@@ -1,4 +1,4 @@
-package upheaval
+package disruption
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 // settled bounds the waits for the control plane itself.
 const settled = 60 * time.Second
 
-func (g *ground) definitions() dynamic.ResourceInterface {
+func (g *environment) definitions() dynamic.ResourceInterface {
 	return g.dynamic.Resource(runtimeschema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 }
 
@@ -57,7 +57,7 @@ func another(crd *unstructured.Unstructured, name string, storage bool) {
 }
 
 // install makes a CRD, waits until it is established and returns since when.
-func (g *ground) install(ctx context.Context, crd *unstructured.Unstructured) (time.Time, error) {
+func (g *environment) install(ctx context.Context, crd *unstructured.Unstructured) (time.Time, error) {
 	if _, err := g.definitions().Create(ctx, crd, metav1.CreateOptions{}); err != nil {
 		return time.Time{}, fmt.Errorf("install the CRD %s: %w", crd.GetName(), err)
 	}
@@ -71,7 +71,7 @@ func (g *ground) install(ctx context.Context, crd *unstructured.Unstructured) (t
 	return time.Now(), err
 }
 
-func (g *ground) installFile(ctx context.Context, file string) (time.Time, error) {
+func (g *environment) installFile(ctx context.Context, file string) (time.Time, error) {
 	crd, err := definition(file)
 	if err != nil {
 		return time.Time{}, err
@@ -80,7 +80,7 @@ func (g *ground) installFile(ctx context.Context, file string) (time.Time, error
 }
 
 // uninstall deletes a CRD with all its objects and waits until it is gone.
-func (g *ground) uninstall(ctx context.Context, name string) error {
+func (g *environment) uninstall(ctx context.Context, name string) error {
 	if err := g.definitions().Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("delete the CRD %s: %w", name, err)
 	}
@@ -92,7 +92,7 @@ func (g *ground) uninstall(ctx context.Context, name string) error {
 }
 
 // change edits a CRD as it stands.
-func (g *ground) change(ctx context.Context, name string, edit func(*unstructured.Unstructured)) error {
+func (g *environment) change(ctx context.Context, name string, edit func(*unstructured.Unstructured)) error {
 	_, err := g.await(ctx, settled, "the CRD "+name+" to be changed", func(ctx context.Context) (bool, string) {
 		crd, err := g.definitions().Get(ctx, name, metav1.GetOptions{})
 		if err == nil {

@@ -1,4 +1,4 @@
-package cell
+package sandbox
 
 import (
 	"context"
@@ -15,10 +15,10 @@ import (
 	"stoic/test/operator"
 )
 
-// Options say what a cell is made of.
+// Options say what a sandbox is made of.
 type Options struct {
 	// Operator is its command line, with the placeholders of operator.Options. {kubeconfig} leads to the proxy, {namespace} is
-	// the cell's, and {flags} are those that a scenario needs of Stoic; most need none.
+	// the sandbox's, and {flags} are those that a scenario needs of Stoic; most need none.
 	Operator []string
 	// Upstream is how the operator's user reaches the API server.
 	Upstream  *rest.Config
@@ -27,8 +27,8 @@ type Options struct {
 	Dir string
 }
 
-// Cell is one operator and its proxy. Its methods may be called by one goroutine, except for Kill.
-type Cell struct {
+// Sandbox is one operator and its proxy. Its methods may be called by one goroutine, except for Kill.
+type Sandbox struct {
 	options Options
 	Proxy   *proxy.Proxy
 
@@ -41,34 +41,34 @@ type Cell struct {
 }
 
 // Open starts the proxy; the operator is started by Serve.
-func Open(o Options) (*Cell, error) {
+func Open(o Options) (*Sandbox, error) {
 	if len(o.Operator) == 0 {
 		return nil, errors.New("no command line for the operator")
 	}
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
-		return nil, fmt.Errorf("make the folder of a cell: %w", err)
+		return nil, fmt.Errorf("make the folder of a sandbox: %w", err)
 	}
 	p, err := proxy.Start(o.Upstream)
 	if err != nil {
 		return nil, fmt.Errorf("start the proxy of %s: %w", o.Namespace, err)
 	}
-	c := &Cell{options: o, Proxy: p}
+	c := &Sandbox{options: o, Proxy: p}
 	if err := p.WriteKubeconfig(c.kubeconfig()); err != nil {
 		return nil, errors.Join(fmt.Errorf("write the kubeconfig of %s: %w", o.Namespace, err), p.Close())
 	}
 	return c, nil
 }
 
-func (c *Cell) kubeconfig() string { return filepath.Join(c.options.Dir, "kubeconfig") }
+func (c *Sandbox) kubeconfig() string { return filepath.Join(c.options.Dir, "kubeconfig") }
 
 // Log is the file of what the operator has written, all its processes one after another.
-func (c *Cell) Log() string { return filepath.Join(c.options.Dir, "operator.log") }
+func (c *Sandbox) Log() string { return filepath.Join(c.options.Dir, "operator.log") }
 
-// Namespace that the cell's operator serves.
-func (c *Cell) Namespace() string { return c.options.Namespace }
+// Namespace that the sandbox's operator serves.
+func (c *Sandbox) Namespace() string { return c.options.Namespace }
 
 // Serve makes sure that an operator runs with these flags. One that runs with others is killed.
-func (c *Cell) Serve(flags []string) error {
+func (c *Sandbox) Serve(flags []string) error {
 	c.mu.Lock()
 	running := c.process
 	same := running != nil && slices.Equal(flags, c.flags)
@@ -81,7 +81,7 @@ func (c *Cell) Serve(flags []string) error {
 }
 
 // Start starts an operator; none may be running.
-func (c *Cell) Start(flags []string) error {
+func (c *Sandbox) Start(flags []string) error {
 	c.Proxy.Resume()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,7 +96,7 @@ func (c *Cell) Start(flags []string) error {
 
 // Kill ends the operator as a power cut would: nothing that it sends from now on reaches the API server. It may be
 // called from a fault's callback, and when nothing runs.
-func (c *Cell) Kill() {
+func (c *Sandbox) Kill() {
 	c.Proxy.Silence()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +110,7 @@ func (c *Cell) Kill() {
 }
 
 // Restart is a crash and a new process with the same flags.
-func (c *Cell) Restart() error {
+func (c *Sandbox) Restart() error {
 	c.mu.Lock()
 	flags := c.flags
 	c.mu.Unlock()
@@ -119,21 +119,21 @@ func (c *Cell) Restart() error {
 }
 
 // Alive says whether an operator runs, without being asked to die.
-func (c *Cell) Alive() bool {
+func (c *Sandbox) Alive() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.process != nil && c.process.Alive()
 }
 
 // Starts counts processes so far.
-func (c *Cell) Starts() int {
+func (c *Sandbox) Starts() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.starts
 }
 
 // Unexpected returns, and forgets, the ends of processes that nobody asked for.
-func (c *Cell) Unexpected() []string {
+func (c *Sandbox) Unexpected() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	found := c.unexpected
@@ -145,7 +145,7 @@ func (c *Cell) Unexpected() []string {
 }
 
 // Memory of the running process in bytes, and its open files; zeros if they cannot be read (not Linux, not running).
-func (c *Cell) Memory() (resident int64, files int) {
+func (c *Sandbox) Memory() (resident int64, files int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.process == nil {
@@ -156,7 +156,7 @@ func (c *Cell) Memory() (resident int64, files int) {
 }
 
 // Close stops the operator as Kubernetes does, and the proxy.
-func (c *Cell) Close(ctx context.Context) error {
+func (c *Sandbox) Close(ctx context.Context) error {
 	c.mu.Lock()
 	p := c.process
 	c.process = nil
@@ -170,7 +170,7 @@ func (c *Cell) Close(ctx context.Context) error {
 
 // Trouble returns the lines of the operator's log, from an offset, that tell of a panic or a data race, and the new
 // offset.
-func (c *Cell) Trouble(from int64) (lines []string, to int64) {
+func (c *Sandbox) Trouble(from int64) (lines []string, to int64) {
 	text, err := os.ReadFile(c.Log())
 	if err != nil || int64(len(text)) < from {
 		return nil, from

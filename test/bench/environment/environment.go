@@ -1,4 +1,4 @@
-package ground
+package environment
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"stoic/test/operator"
 )
 
-// Options of a ground.
+// Options of an environment.
 type Options struct {
 	// Root is the checkout.
 	Root string
@@ -28,15 +28,15 @@ type Options struct {
 	Namespaces []string
 }
 
-// Ground is a control plane with the CRDs, the permissions and the namespaces that a measurement needs.
-type Ground struct {
+// Environment is a control plane with the CRDs, the permissions and the namespaces that a measurement needs.
+type Environment struct {
 	cluster *cluster.Cluster
 	// Admin reaches the API server as the administrator.
 	Admin *wire.Client
 }
 
 // Open starts one.
-func Open(ctx context.Context, o Options) (*Ground, error) {
+func Open(ctx context.Context, o Options) (*Environment, error) {
 	crds := []string{filepath.Join(o.Root, "deploy/crd")}
 	if o.Anything {
 		var err error
@@ -49,14 +49,14 @@ func Open(ctx context.Context, o Options) (*Ground, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start a control plane: %w", err)
 	}
-	g := &Ground{cluster: c}
+	g := &Environment{cluster: c}
 	if err := g.furnish(ctx, o); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
 	return g, nil
 }
 
-func (g *Ground) furnish(ctx context.Context, o Options) error {
+func (g *Environment) furnish(ctx context.Context, o Options) error {
 	config, err := clientcmd.BuildConfigFromFlags("", g.cluster.Kubeconfig())
 	if err != nil {
 		return fmt.Errorf("read the administrator's kubeconfig: %w", err)
@@ -79,22 +79,22 @@ func (g *Ground) furnish(ctx context.Context, o Options) error {
 }
 
 // Kubeconfig leads the operator's user to the API server.
-func (g *Ground) Kubeconfig() string { return g.cluster.UserKubeconfig("operator") }
+func (g *Environment) Kubeconfig() string { return g.cluster.UserKubeconfig("operator") }
 
 // AuditLog is the file in which the API server notes requests.
-func (g *Ground) AuditLog() string { return g.cluster.AuditLog() }
+func (g *Environment) AuditLog() string { return g.cluster.AuditLog() }
 
 // Version of Kubernetes.
-func (g *Ground) Version() string { return g.cluster.Version() }
+func (g *Environment) Version() string { return g.cluster.Version() }
 
 // Done is closed when the control plane has ended by itself; Err says why.
-func (g *Ground) Done() <-chan struct{} { return g.cluster.Done() }
+func (g *Environment) Done() <-chan struct{} { return g.cluster.Done() }
 
 // Err is nil as long as the control plane runs.
-func (g *Ground) Err() error { return g.cluster.Err() }
+func (g *Environment) Err() error { return g.cluster.Err() }
 
 // Close stops the control plane and removes its files.
-func (g *Ground) Close() error {
+func (g *Environment) Close() error {
 	if err := g.cluster.Stop(); err != nil {
 		return fmt.Errorf("stop the control plane: %w", err)
 	}

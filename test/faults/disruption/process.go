@@ -1,4 +1,4 @@
-package upheaval
+package disruption
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 // start runs the operator for all namespaces and waits until it is ready.
-func (g *ground) start(ctx context.Context, flags ...string) (err error) {
+func (g *environment) start(ctx context.Context, flags ...string) (err error) {
 	g.process, err = operator.Start(operator.Options{Command: operator.Stoic(g.Operator), Kubeconfig: g.cluster.UserKubeconfig(user), Flags: flags,
 		Log: filepath.Join(g.cluster.Logs(), "operator.log")})
 	if err != nil {
@@ -24,7 +24,7 @@ func (g *ground) start(ctx context.Context, flags ...string) (err error) {
 }
 
 // alive is an error if the operator has ended by itself.
-func (g *ground) alive() error {
+func (g *environment) alive() error {
 	if g.process == nil || g.process.Alive() {
 		return nil
 	}
@@ -32,7 +32,7 @@ func (g *ground) alive() error {
 }
 
 // stop ends the operator as Kubernetes does, and checks how it went.
-func (g *ground) stop() error {
+func (g *environment) stop() error {
 	p := g.process
 	if p == nil {
 		return nil
@@ -42,16 +42,16 @@ func (g *ground) stop() error {
 }
 
 // lastWords are the last lines of the operator's log, for messages. What canaries do is not among them.
-func (g *ground) lastWords() string {
+func (g *environment) lastWords() string {
 	if g.process == nil {
 		return ""
 	}
-	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(g.process.Text()), "\n"), func(line string) bool { return strings.Contains(line, birds+"/") })
+	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(g.process.Text()), "\n"), func(line string) bool { return strings.Contains(line, canaryNamespace+"/") })
 	return "\nthe operator's last words:\n" + strings.Join(lines[max(len(lines)-15, 0):], "\n")
 }
 
 // sample adds up the operator's samples whose name and labels hold all the given parts.
-func (g *ground) sample(ctx context.Context, parts ...string) (float64, error) {
+func (g *environment) sample(ctx context.Context, parts ...string) (float64, error) {
 	sum, found, err := g.process.Sample(ctx, parts...)
 	if err == nil && !found {
 		err = fmt.Errorf("the operator has no sample with %q", parts)

@@ -30,9 +30,9 @@ const (
 	settled = 3 * time.Second
 )
 
-// TestEveryLife lives every scenario twice with the real operator on a real control plane: the second life ends as the
+// TestEveryScenarioTwice lives every scenario twice with the real operator on a real control plane: the second run ends as the
 // first, and no oracle finds anything.
-func TestEveryLife(t *testing.T) {
+func TestEveryScenarioTwice(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a control plane: left out with -short")
 	}
@@ -64,10 +64,10 @@ func TestEveryLife(t *testing.T) {
 				t.Parallel()
 				space := spaces[strings.Join(s.Flags, " ")]
 				lives := twice(ctx, t, s, func(job string) scenario.Actor {
-					return scenario.Actor{Client: client, Namespace: space, Job: job, Life: recorder.Life(s.Subject(scenario.Places{Namespace: space}, job))}
+					return scenario.Actor{Client: client, Namespace: space, Job: job, Run: recorder.RunOf(s.Subject(scenario.Places{Namespace: space}, job))}
 				})
 				for _, a := range lives {
-					compare(ctx, t, a.Life, disturbed.Life(a.Life.Subject()))
+					compare(ctx, t, a.Run, disturbed.RunOf(a.Run.Subject()))
 				}
 			})
 		}
@@ -134,8 +134,8 @@ func (b *broken) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// compare two records of a life: cuts have lost and doubled nothing.
-func compare(ctx context.Context, t *testing.T, plain, disturbed *history.Life) {
+// compare two records of a run: cuts have lost and doubled nothing.
+func compare(ctx context.Context, t *testing.T, plain, disturbed *history.Run) {
 	t.Helper()
 	all := plain.Versions()
 	if len(all) == 0 {
@@ -144,7 +144,7 @@ func compare(ctx context.Context, t *testing.T, plain, disturbed *history.Life) 
 	if err := disturbed.Told(ctx, all[len(all)-1].Object); err != nil {
 		t.Fatal(err)
 	}
-	text := func(l *history.Life) (lines []string) {
+	text := func(l *history.Run) (lines []string) {
 		for _, v := range l.Versions() {
 			lines = append(lines, fmt.Sprintf("%s %s %s %s", v.Type, v.Resource.Resource, v.Object.GetName(), v.Object.GetResourceVersion()))
 		}
@@ -162,12 +162,12 @@ func twice(ctx context.Context, t *testing.T, s scenario.Scenario, actor func(jo
 	for _, a := range []scenario.Actor{first, second} {
 		go func() {
 			began := time.Now()
-			err := s.Live(ctx, a)
+			err := s.Run(ctx, a)
 			took := time.Since(began)
 			if err == nil {
-				err = a.Life.Quiet(ctx, settled)
+				err = a.Run.Quiet(ctx, settled)
 			}
-			if reference := oracle.Observe(s.Operator.Rules, a.Life, nil); err == nil {
+			if reference := oracle.Observe(s.Operator.Rules, a.Run, nil); err == nil {
 				t.Logf("%s took %v, %d versions, %d events", a.Job, took.Round(time.Millisecond), len(reference.Versions), reference.Events)
 			}
 			done <- err
@@ -182,15 +182,15 @@ func twice(ctx context.Context, t *testing.T, s scenario.Scenario, actor func(jo
 		t.FailNow()
 	}
 	rules := s.Operator.Rules
-	for _, v := range oracle.Judge(rules, second.Life, nil, nil, oracle.Observe(rules, first.Life, nil), oracle.Limits{Paths: s.Paths}) {
+	for _, v := range oracle.Judge(rules, second.Run, nil, nil, oracle.Observe(rules, first.Run, nil), oracle.Limits{Paths: s.Paths}) {
 		t.Error(v)
 	}
-	if gaps := second.Life.Gaps(); len(gaps) > 0 {
+	if gaps := second.Run.Gaps(); len(gaps) > 0 {
 		t.Errorf("versions may be missing: %v", gaps)
 	}
-	t.Logf("%s ends as\n%s", s.Name, first.Life.View().Digest(rules.Status))
+	t.Logf("%s ends as\n%s", s.Name, first.Run.View().Digest(rules.Status))
 	for _, a := range []scenario.Actor{first, second} {
-		if err := s.Bury(ctx, a); err != nil {
+		if err := s.CleanUp(ctx, a); err != nil {
 			t.Error(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package upheaval
+package disruption
 
 import (
 	"context"
@@ -20,8 +20,8 @@ import (
 // user is the name of the operator's kubeconfig.
 const user = "operator"
 
-// ground is one control plane, as its administrator sees it.
-type ground struct {
+// environment is one control plane, as its administrator sees it.
+type environment struct {
 	Env
 	cluster *cluster.Cluster
 	dynamic dynamic.Interface
@@ -33,7 +33,7 @@ type ground struct {
 }
 
 // on runs a plan on a control plane of its own, which has the operator's permissions and the kinds of the given files.
-func on(ctx context.Context, env Env, crds []string, do func(context.Context, *ground) error) (err error) {
+func on(ctx context.Context, env Env, crds []string, do func(context.Context, *environment) error) (err error) {
 	o := cluster.Options{Source: filepath.Join(env.Root, "localcluster"), Users: map[string]string{user: operator.User}, CRDs: crds}
 	if o.Program, err = cluster.Build(ctx, o); err != nil {
 		return fmt.Errorf("build the control plane: %w", err)
@@ -44,7 +44,7 @@ func on(ctx context.Context, env Env, crds []string, do func(context.Context, *g
 		return fmt.Errorf("start a control plane: %w", err)
 	}
 	defer func() { err = errors.Join(err, c.Stop()) }()
-	g := &ground{Env: env, cluster: c, stretch: stretch(time.Since(began))}
+	g := &environment{Env: env, cluster: c, stretch: stretch(time.Since(began))}
 	env.Log("the control plane started in %s: limits are %.1f times as long", time.Since(began).Round(time.Millisecond), g.stretch)
 	if err := g.connect(); err != nil {
 		return err
@@ -63,7 +63,7 @@ func stretch(took time.Duration) float64 {
 	return min(max(took.Seconds()/usual.Seconds(), 1), most)
 }
 
-func (g *ground) connect() error {
+func (g *environment) connect() error {
 	config, err := clientcmd.BuildConfigFromFlags("", g.cluster.Kubeconfig())
 	if err != nil {
 		return fmt.Errorf("read the administrator's kubeconfig: %w", err)
@@ -78,7 +78,7 @@ func (g *ground) connect() error {
 	return nil
 }
 
-func (g *ground) namespace(ctx context.Context, name string) error {
+func (g *environment) namespace(ctx context.Context, name string) error {
 	_, err := g.typed.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("make the namespace %s: %w", name, err)
@@ -91,8 +91,8 @@ func (e Env) crd(plural string) string { return filepath.Join(e.Root, "deploy/cr
 
 func (e Env) fixture(name string) string { return filepath.Join(e.Root, "test/fixtures", name) }
 
-// await asks until the condition holds. It fails at once if the operator has ended: no plan lives through that.
-func (g *ground) await(ctx context.Context, limit time.Duration, what string, holds func(context.Context) (ok bool, saw string)) (took time.Duration, err error) {
+// await asks until the condition holds. It fails at once if the operator has ended: no plan survives that.
+func (g *environment) await(ctx context.Context, limit time.Duration, what string, holds func(context.Context) (ok bool, saw string)) (took time.Duration, err error) {
 	limit = time.Duration(float64(limit) * g.stretch)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not within %s", limit))
 	defer cancel()

@@ -1,4 +1,4 @@
-package upheaval
+package disruption
 
 import "context"
 
@@ -9,13 +9,13 @@ type Env struct {
 	Log      func(format string, values ...any)
 }
 
-// Plan is one upheaval. Run returns what was wrong with the operator, or that the plan could not be carried out.
+// Plan is one disruption. Run returns what was wrong with the operator, or that the plan could not be carried out.
 type Plan struct {
 	Name, Goal string
 	Run        func(context.Context, Env) error
 }
 
-// Plans are all upheavals, the quickest first. Equal seeds give equal plans.
+// Plans are all disruptions, the quickest first. Equal seeds give equal plans.
 func Plans(seed uint64) []Plan {
 	return []Plan{
 		{"status subresource missing, then added", "G15", statusAdded},

@@ -1,4 +1,4 @@
-package upheaval
+package disruption
 
 import (
 	"context"
@@ -25,8 +25,8 @@ const (
 )
 
 // under runs a plan on a control plane with one changed CRD, a running operator and a canary of the other kind.
-func under(ctx context.Context, env Env, change func(*unstructured.Unstructured), do func(context.Context, *ground) error) error {
-	return on(ctx, env, []string{env.crd("pytorchjobs")}, func(ctx context.Context, g *ground) (err error) {
+func under(ctx context.Context, env Env, change func(*unstructured.Unstructured), do func(context.Context, *environment) error) error {
+	return on(ctx, env, []string{env.crd("pytorchjobs")}, func(ctx context.Context, g *environment) (err error) {
 		crd, err := definition(env.crd("tfjobs"))
 		if err != nil {
 			return err
@@ -41,11 +41,11 @@ func under(ctx context.Context, env Env, change func(*unstructured.Unstructured)
 		if err := g.start(ctx); err != nil {
 			return err
 		}
-		bird, err := g.sing(ctx, kinds.PyTorchJob())
+		canary, err := g.startCanary(ctx, kinds.PyTorchJob())
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, bird.end()) }()
+		defer func() { err = errors.Join(err, canary.end()) }()
 		return do(ctx, g)
 	})
 }
@@ -63,7 +63,7 @@ func setStatus(with bool) func(*unstructured.Unstructured) {
 
 // statusAdded: a CRD without the status subresource, as old manifests have it, gets one.
 func statusAdded(ctx context.Context, env Env) error {
-	return under(ctx, env, setStatus(false), func(ctx context.Context, g *ground) error {
+	return under(ctx, env, setStatus(false), func(ctx context.Context, g *environment) error {
 		j := job{kinds.TFJob(), shapes, "mute", 2, 100 * time.Millisecond}
 		if err := g.submit(ctx, j); err != nil {
 			return err
@@ -95,7 +95,7 @@ func storeOlder(crd *unstructured.Unstructured) {
 	another(crd, older, true)
 }
 
-func (g *ground) convertBy(ctx context.Context, conversion map[string]any) error {
+func (g *environment) convertBy(ctx context.Context, conversion map[string]any) error {
 	return g.change(ctx, tfJobs, func(crd *unstructured.Unstructured) {
 		_ = unstructured.SetNestedMap(crd.Object, conversion, "spec", "conversion") // spec is a map: the API server says so
 	})
@@ -114,7 +114,7 @@ func deadWebhook() (map[string]any, error) {
 
 // conversionDead: no TFJob can be read, as the webhook that converts them is gone; then nothing converts any more.
 func conversionDead(ctx context.Context, env Env) error {
-	return under(ctx, env, storeOlder, func(ctx context.Context, g *ground) error {
+	return under(ctx, env, storeOlder, func(ctx context.Context, g *environment) error {
 		before := job{kinds.TFJob(), shapes, "before", 2, 0}
 		if err := g.submit(ctx, before); err != nil {
 			return err
@@ -151,7 +151,7 @@ func conversionDead(ctx context.Context, env Env) error {
 }
 
 // submitOlder makes a job in the version that is stored, which needs no conversion.
-func (g *ground) submitOlder(ctx context.Context, j job) error {
+func (g *environment) submitOlder(ctx context.Context, j job) error {
 	object := j.object()
 	object.SetAPIVersion(j.kind.Group + "/" + older)
 	resource := runtimeschema.GroupVersionResource{Group: j.kind.Group, Version: older, Resource: j.kind.Plural}
@@ -178,7 +178,7 @@ func flip(stored string, served bool) func(*unstructured.Unstructured) {
 
 // versionsFlipped: a second version comes, is stored instead, and for a while is the only one.
 func versionsFlipped(ctx context.Context, env Env) error {
-	return under(ctx, env, func(*unstructured.Unstructured) {}, func(ctx context.Context, g *ground) error {
+	return under(ctx, env, func(*unstructured.Unstructured) {}, func(ctx context.Context, g *environment) error {
 		stays := job{kinds.TFJob(), shapes, "stays", 2, 0}
 		jobs := []job{stays}
 		if err := g.submit(ctx, stays); err != nil {
@@ -211,7 +211,7 @@ func versionsFlipped(ctx context.Context, env Env) error {
 }
 
 // goesOn submits the last of the jobs, deletes a pod of the one that stays, and waits until all is well.
-func (g *ground) goesOn(ctx context.Context, stays job, jobs ...job) error {
+func (g *environment) goesOn(ctx context.Context, stays job, jobs ...job) error {
 	if err := g.submit(ctx, jobs[len(jobs)-1]); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package upheaval
+package disruption
 
 import (
 	"context"
@@ -77,12 +77,12 @@ func (j job) pods() (sum int) {
 	return sum
 }
 
-func (g *ground) jobs(kind *training.Kind, namespace string) dynamic.ResourceInterface {
+func (g *environment) jobs(kind *training.Kind, namespace string) dynamic.ResourceInterface {
 	return g.dynamic.Resource(runtimeschema.GroupVersionResource{Group: kind.Group, Version: kind.Version, Resource: kind.Plural}).Namespace(namespace)
 }
 
 // submit makes jobs. A kind that has just been established is not yet served by every handler: 404 is tried again.
-func (g *ground) submit(ctx context.Context, jobs ...job) error {
+func (g *environment) submit(ctx context.Context, jobs ...job) error {
 	for _, j := range jobs {
 		var refused error
 		_, err := g.await(ctx, settled, j.String()+" to be taken", func(ctx context.Context) (bool, string) {
@@ -100,7 +100,7 @@ func (g *ground) submit(ctx context.Context, jobs ...job) error {
 }
 
 // state of a job: its last condition that is True, or "".
-func (g *ground) state(ctx context.Context, j job) (training.ConditionType, error) {
+func (g *environment) state(ctx context.Context, j job) (training.ConditionType, error) {
 	u, err := g.jobs(j.kind, j.namespace).Get(ctx, j.name, metav1.GetOptions{})
 	if err != nil {
 		return "", fmt.Errorf("get %s: %w", j, err)
@@ -116,7 +116,7 @@ func (g *ground) state(ctx context.Context, j job) (training.ConditionType, erro
 }
 
 // awaitEnds waits until every job is where it ends.
-func (g *ground) awaitEnds(ctx context.Context, limit time.Duration, jobs ...job) (time.Duration, error) {
+func (g *environment) awaitEnds(ctx context.Context, limit time.Duration, jobs ...job) (time.Duration, error) {
 	left := append([]job(nil), jobs...)
 	return g.await(ctx, limit, fmt.Sprintf("%d jobs to come to their ends", len(jobs)), func(ctx context.Context) (bool, string) {
 		for len(left) > 0 {
@@ -131,7 +131,7 @@ func (g *ground) awaitEnds(ctx context.Context, limit time.Duration, jobs ...job
 }
 
 // awaitLive waits until the operator has said anything at all of a job.
-func (g *ground) awaitLive(ctx context.Context, limit time.Duration, j job) error {
+func (g *environment) awaitLive(ctx context.Context, limit time.Duration, j job) error {
 	_, err := g.await(ctx, limit, "the operator to see "+j.String(), func(ctx context.Context) (bool, string) {
 		state, err := g.state(ctx, j)
 		return state != "", fmt.Sprint("no condition", err)
@@ -140,8 +140,8 @@ func (g *ground) awaitLive(ctx context.Context, limit time.Duration, j job) erro
 }
 
 // sound checks what must hold of the pods of a namespace when all has settled: each belongs to a job that exists, no
-// replica has two pods that live, and a job for ever has all its pods.
-func (g *ground) sound(ctx context.Context, namespace string, jobs ...job) error {
+// replica has two pods that have not ended, and a job for ever has all its pods.
+func (g *environment) sound(ctx context.Context, namespace string, jobs ...job) error {
 	owners := map[types.UID]job{}
 	for _, j := range jobs {
 		u, err := g.jobs(j.kind, namespace).Get(ctx, j.name, metav1.GetOptions{})
@@ -166,7 +166,7 @@ func (g *ground) sound(ctx context.Context, namespace string, jobs ...job) error
 		if p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
 			replica := string(owner.UID) + " " + p.Labels[training.LabelReplicaType] + " " + p.Labels[training.LabelReplicaIndex]
 			if live[replica]++; live[replica] > 1 {
-				return fmt.Errorf("replica %s of job %s has two pods that live", p.Name, owner.Name)
+				return fmt.Errorf("replica %s of job %s has two pods that have not ended", p.Name, owner.Name)
 			}
 		}
 	}
@@ -179,7 +179,7 @@ func (g *ground) sound(ctx context.Context, namespace string, jobs ...job) error
 }
 
 // awaitSound waits until the pods are as they must be.
-func (g *ground) awaitSound(ctx context.Context, limit time.Duration, namespace string, jobs ...job) (time.Duration, error) {
+func (g *environment) awaitSound(ctx context.Context, limit time.Duration, namespace string, jobs ...job) (time.Duration, error) {
 	return g.await(ctx, limit, "the pods of "+namespace+" to be as they must be", func(ctx context.Context) (bool, string) {
 		err := g.sound(ctx, namespace, jobs...)
 		return err == nil, fmt.Sprint(err)

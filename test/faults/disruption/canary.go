@@ -1,4 +1,4 @@
-package upheaval
+package disruption
 
 import (
 	"context"
@@ -14,12 +14,12 @@ import (
 // canaryLimit is how long a healthy job of a kind that is not concerned may take. It runs for canaryRuns.
 const canaryLimit, canaryRuns = 10 * time.Second, 100 * time.Millisecond
 
-// birds is the namespace of canaries.
-const birds = "canary"
+// canaryNamespace is the namespace of canaries.
+const canaryNamespace = "canary"
 
 // canary runs one small job of a kind after the other while something else happens.
 type canary struct {
-	g      *ground
+	g      *environment
 	kind   *training.Kind
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -27,9 +27,9 @@ type canary struct {
 	err    error
 }
 
-// sing starts one, after a first job that shows that it can.
-func (g *ground) sing(ctx context.Context, kind *training.Kind) (*canary, error) {
-	if err := g.namespace(ctx, birds); err != nil {
+// startCanary starts one, after a first job that shows that it can.
+func (g *environment) startCanary(ctx context.Context, kind *training.Kind) (*canary, error) {
+	if err := g.namespace(ctx, canaryNamespace); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -62,7 +62,7 @@ func wait(ctx context.Context, d time.Duration) {
 
 // once runs one job and takes it away again.
 func (c *canary) once(ctx context.Context, n int) error {
-	j := job{kind: c.kind, namespace: birds, name: fmt.Sprintf("canary-%d", n), workers: 1, runs: canaryRuns}
+	j := job{kind: c.kind, namespace: canaryNamespace, name: fmt.Sprintf("canary-%d", n), workers: 1, runs: canaryRuns}
 	if err := c.g.submit(ctx, j); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package upheaval
+package disruption
 
 import (
 	"context"
@@ -35,7 +35,7 @@ func TestPlans(t *testing.T) {
 	}
 	passed := map[string]*atomic.Int64{"G15": {}, "G16": {}}
 	t.Cleanup(func() {
-		fmt.Printf("upheavals %d, of which %d with CRDs (G15) and %d with an etcd that was restored (G16)\n",
+		fmt.Printf("disruptions %d, of which %d with CRDs (G15) and %d with an etcd that was restored (G16)\n",
 			passed["G15"].Load()+passed["G16"].Load(), passed["G15"].Load(), passed["G16"].Load())
 	})
 	for _, p := range plans {
@@ -58,7 +58,7 @@ func TestPlans(t *testing.T) {
 
 // TestEndOfTheOperatorIsNoticed: a rig that does not see its operator die shows nothing.
 func TestEndOfTheOperatorIsNoticed(t *testing.T) {
-	g := &ground{stretch: 1}
+	g := &environment{stretch: 1}
 	start := func(script string) {
 		var err error
 		g.process, err = operator.Start(operator.Options{Command: []string{"sh", "-c", script}, Log: filepath.Join(t.TempDir(), "log")})
