@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -50,34 +51,8 @@ func metricsOfJobs(t *testing.T, r *rig) {
 	r.kubectl(t, nil, "-n", ns, "create", "quota", "none", "--hard=count/pods=1") // there are more already
 	r.apply(t, ns, strings.Replace(strings.Replace(long, "name: long", "name: many", 1), "    Worker:\n", "    Worker:\n      replicas: 4\n", 1))
 
-	created := r.raw(t, ns, "stuck").GetCreationTimestamp()
-	samples := map[string]float64{
-		`training_operator_jobs{framework="tensorflow",job_namespace="metrics",state="Running"}`:                 1,
-		`training_operator_jobs{framework="tensorflow",job_namespace="metrics",state="Failed"}`:                  1,
-		`training_operator_objects_converted_total{kind="TFJob",result="rejected"}`:                              -1,
-		`training_operator_jobs{framework="tensorflow",job_namespace="metrics",state="Succeeded"}`:               1,
-		`training_operator_oldest_pending_job_timestamp_seconds{framework="tensorflow",job_namespace="metrics"}`: float64(created.Unix()),
-		`leader_election_master_status{name="training-operator"}`:                                                1,
-		`training_operator_job_start_latency_seconds_count{framework="tensorflow"}`:                              2,
-		`training_operator_job_duration_seconds_count{framework="tensorflow",result="succeeded"}`:                1,
-		`training_operator_cached_objects{kind="TFJob"}`:                                                         float64(r.count(t, ns)),
-		`training_operator_build_info{`:                                                                          1,
-		`controller_runtime_max_concurrent_reconciles{controller="tfjob-controller"}`:                            8,
-		`controller_runtime_reconcile_time_seconds_bucket{controller="tfjob-controller",le="+Inf"}`:              -1,
-		`controller_runtime_reconcile_total{controller="tfjob-controller",result="success"}`:                     -1,
-		`training_operator_objects_converted_total{kind="TFJob",result="accepted"}`:                              -1,
-		`training_operator_reconcile_errors_total{class="retry",kind="TFJob"}`:                                   -1,
-	}
-	check := func(t *testing.T, p *process, samples map[string]float64) {
-		t.Helper()
-		for name, want := range samples {
-			await(t, fmt.Sprintf("%s to be %v", name, want), func() (bool, string) {
-				got, found := p.metric(t, name)
-				return found && (got == want || want < 0 && got > 0), fmt.Sprint(got, found)
-			})
-		}
-	}
-	check(t, p, samples)
+	samples := r.expected(t, ns)
+	awaitSamples(t, p, samples)
 
 	t.Run("request ids", func(t *testing.T) { requestIDs(t, r, p) })
 	t.Run("log level", func(t *testing.T) {
@@ -97,8 +72,8 @@ func metricsOfJobs(t *testing.T, r *rig) {
 		for _, line := range lines {
 			got[line[1]]++
 		}
-		if got["Created"] != 2 || got["Running"] != 2 || got["Succeeded"] != 1 || len(got) != 3 {
-			t.Errorf("lines by state: %v", got)
+		if diff := cmp.Diff(map[string]int{"Created": 2, "Running": r.started(t, ns), "Succeeded": 1}, got); diff != "" {
+			t.Errorf("lines by state (-want +got):\n%s", diff)
 		}
 	})
 
@@ -109,11 +84,56 @@ func metricsOfJobs(t *testing.T, r *rig) {
 			delete(samples, name)
 		}
 	}
-	check(t, p, samples)
+	awaitSamples(t, p, samples)
 	for _, name := range []string{"training_operator_job_start_latency_seconds_count", "training_operator_job_duration_seconds_count", "training_operator_jobs_created_total"} {
 		if n, found := p.metric(t, name+"{"); found {
 			t.Errorf("after a restart %s is %v, though nothing new has happened", name, n)
 		}
+	}
+}
+
+// expected samples of the jobs that metricsOfJobs makes; -1 stands for any number above 0.
+func (r *rig) expected(t *testing.T, ns string) map[string]float64 {
+	t.Helper()
+	created := r.raw(t, ns, "stuck").GetCreationTimestamp()
+	return map[string]float64{
+		`training_operator_jobs{framework="tensorflow",job_namespace="metrics",state="Running"}`:                 1,
+		`training_operator_jobs{framework="tensorflow",job_namespace="metrics",state="Failed"}`:                  1,
+		`training_operator_objects_converted_total{kind="TFJob",result="rejected"}`:                              -1,
+		`training_operator_jobs{framework="tensorflow",job_namespace="metrics",state="Succeeded"}`:               1,
+		`training_operator_oldest_pending_job_timestamp_seconds{framework="tensorflow",job_namespace="metrics"}`: float64(created.Unix()),
+		`leader_election_master_status{name="training-operator"}`:                                                1,
+		`training_operator_job_start_latency_seconds_count{framework="tensorflow"}`:                              float64(r.started(t, ns)),
+		`training_operator_job_duration_seconds_count{framework="tensorflow",result="succeeded"}`:                1,
+		`training_operator_cached_objects{kind="TFJob"}`:                                                         float64(r.count(t, ns)),
+		`training_operator_build_info{`:                                                                          1,
+		`controller_runtime_max_concurrent_reconciles{controller="tfjob-controller"}`:                            8,
+		`controller_runtime_reconcile_time_seconds_bucket{controller="tfjob-controller",le="+Inf"}`:              -1,
+		`controller_runtime_reconcile_total{controller="tfjob-controller",result="success"}`:                     -1,
+		`training_operator_objects_converted_total{kind="TFJob",result="accepted"}`:                              -1,
+		`training_operator_reconcile_errors_total{class="retry",kind="TFJob"}`:                                   -1,
+	}
+}
+
+// started is how many jobs have been seen to run. On a machine that is very busy, a short one may have ended before that.
+func (r *rig) started(t *testing.T, ns string) (n int) {
+	t.Helper()
+	for _, name := range []string{"long", "short"} {
+		if r.head(t, ns, name).Status.Condition(training.Running) != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// awaitSamples waits until the operator tells what is expected.
+func awaitSamples(t *testing.T, p *process, samples map[string]float64) {
+	t.Helper()
+	for name, want := range samples {
+		await(t, fmt.Sprintf("%s to be %v", name, want), func() (bool, string) {
+			got, found := p.metric(t, name)
+			return found && (got == want || want < 0 && got > 0), fmt.Sprint(got, found)
+		})
 	}
 }
 
