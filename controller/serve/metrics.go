@@ -45,8 +45,8 @@ func NewMetrics(registry prometheus.Registerer, prefix string) *Metrics {
 	m.Cached = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "_cached_objects", Help: "Objects in the caches; no labels or specs but what decisions depend on are kept of them."}, []string{"kind"})
 	m.Leader = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "leader_election_master_status", Help: "1 if this process may write: it holds the lease of this name, or there is no election and the name is that of the operator."}, []string{"name"})
 	m.requests = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rest_client_requests_total", Help: "Requests to the API server."}, []string{"code", "method", "host"})
-	m.durations = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "rest_client_request_duration_seconds", Help: "Time to the first byte of the API server's answer.",
-		Buckets: prometheus.ExponentialBuckets(0.001, 2, 15)}, []string{"verb", "host"})
+	m.durations = prometheus.NewHistogramVec(Histogram("rest_client_request_duration_seconds", "Time to the first byte of the API server's answer.",
+		prometheus.ExponentialBuckets(0.001, 2, 15)), []string{"verb", "host"})
 	registry.MustRegister(m.Panics, m.EventBacklog, m.Served, m.Cached, m.Leader, m.requests, m.durations)
 	m.Queues = newQueueMetrics(registry)
 	m.reconciles = newReconciles(registry, prefix)
@@ -71,8 +71,7 @@ func newQueueMetrics(registry prometheus.Registerer) *queueMetrics {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "workqueue_" + name, Help: help}, labels)
 	}
 	histogram := func(name, help string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "workqueue_" + name, Help: help,
-			Buckets: prometheus.ExponentialBuckets(1e-6, 10, 9)}, labels)
+		return prometheus.NewHistogramVec(Histogram("workqueue_"+name, help, prometheus.ExponentialBuckets(1e-6, 10, 9)), labels)
 	}
 	q := &queueMetrics{
 		depth:      gauge("depth", "Keys that wait."),
