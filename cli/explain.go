@@ -37,8 +37,8 @@ Without an argument it lists the kinds and the codes. It needs no cluster.`,
   # The place that a message speaks of
   stoic explain 'spec.tfReplicaSpecs.Worker.template.spec.containers[0].args'
 
-  # A field of a version other than the first
-  stoic explain mpijob.spec.runPolicy --api-version=kubeflow.org/v2beta1
+  # A field of another version
+  stoic explain spec.runPolicy --api-version=kubeflow.org/v2beta1
 
   # What a code means, with an example
   stoic explain MisplacedField`,

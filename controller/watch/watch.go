@@ -79,7 +79,8 @@ type Owned struct {
 	// pods of an owned batch/v1 Job. Its changes wake the owner of that object. Labels must hold for such children as well.
 	Through []schema.Resource
 	// Unwatched: objects of the resource are neither listed nor watched, so the operator needs the permissions to create and
-	// to get them, and no other. No child of it is ever seen; to create one that is there already is no error.
+	// to get them, and no other. No child of it is ever seen; to create one that is there already is no error. While one cannot
+	// be created, neither is any child that is not optional and that the same plan creates: no later plan would miss the first.
 	Unwatched bool
 	// Generators make the fields that schema.Object.Generate names.
 	Generators map[string]Generator

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -60,7 +61,7 @@ func TestSubjects(t *testing.T) {
 		}
 		return names
 	}
-	for words, want := range map[string]string{"": "[training foobar]", "-subject foobar": "[foobar]", "-subject foobar,training": "[training foobar]",
+	for words, want := range map[string]string{"": "[training foobar mpi mpi-v2beta1]", "-subject mpi-v2beta1": "[mpi-v2beta1]", "-subject foobar": "[foobar]", "-subject foobar,training": "[training foobar]",
 		"-operator x": "[training]", "-operator x -subject foobar": "[foobar]", "-scenarios foobar-target,fail": "[training foobar]",
 		"-plan G1/foobar-target/x": "[foobar]"} {
 		if got := fmt.Sprint(found(strings.Fields(words)...)); got != want {
@@ -116,6 +117,21 @@ func TestWholeRun(t *testing.T) {
 		}) {
 			t.Errorf("%s%s is not started by any of\n%s", test, flag, strings.Join(started, "\n"))
 		}
+	}
+}
+
+// TestPlanes: an operator that is apart has a control plane of its own, and the others share one.
+func TestPlanes(t *testing.T) {
+	var found []string
+	for _, together := range planes(scenario.All()) {
+		names := map[string]bool{}
+		for _, s := range together {
+			names[s.Operator.Name] = true
+		}
+		found = append(found, fmt.Sprint(slices.Sorted(maps.Keys(names))))
+	}
+	if want := []string{"[foobar mpi training]", "[mpi-v2beta1]"}; !slices.Equal(found, want) {
+		t.Errorf("control planes of %v, want %v", found, want)
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -12,15 +13,53 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// onControlPlane tries the plans that share a control plane.
-func onControlPlane(ctx context.Context, o options, t *tally, r *command.Run) (err error) {
+// onControlPlane tries the plans that need a real API server: operators side by side on one, and those that are apart on
+// one of their own each.
+func onControlPlane(ctx context.Context, o options, t *tally, r *command.Run) error {
+	all := asked(o)
+	for _, together := range planes(all) {
+		if ctx.Err() != nil {
+			break
+		}
+		if err := onOne(ctx, o, together, t, r); err != nil {
+			return err
+		}
+	}
+	if o.plan != "" && t.chosen == 0 {
+		return fmt.Errorf("there is no plan %q", o.plan)
+	}
+	return nil
+}
+
+// planes are scenarios by the control plane on which they are run.
+func planes(all []scenario.Scenario) (found [][]scenario.Scenario) {
+	places := map[string]int{}
+	for _, s := range all {
+		name := ""
+		if s.Operator.Apart {
+			name = s.Operator.Name
+		}
+		if _, known := places[name]; !known {
+			places[name] = len(found)
+			found = append(found, nil)
+		}
+		found[places[name]] = append(found[places[name]], s)
+	}
+	return found
+}
+
+// onOne tries the plans of some scenarios on a control plane of theirs.
+func onOne(ctx context.Context, o options, scenarios []scenario.Scenario, t *tally, r *command.Run) (err error) {
 	say := r.Say
-	scenarios := asked(o)
 	all, err := programs(ctx, o, scenarios, r)
 	if err != nil {
 		return err
 	}
-	stage, err := plans.Open(ctx, plans.Options{Root: o.root, Programs: all, Sandboxes: o.sandboxes, Dir: o.dir, Say: say})
+	dir := o.dir
+	if scenarios[0].Operator.Apart {
+		dir = filepath.Join(o.dir, scenarios[0].Operator.Name)
+	}
+	stage, err := plans.Open(ctx, plans.Options{Root: o.root, Programs: all, Sandboxes: o.sandboxes, Dir: dir, Say: say})
 	if err != nil {
 		return err
 	}
@@ -41,10 +80,9 @@ func onControlPlane(ctx context.Context, o options, t *tally, r *command.Run) (e
 	chosen, possible := stage.Choose(scenarios, o.selection())
 	if o.plan != "" {
 		chosen = slices.DeleteFunc(chosen, func(p plans.Plan) bool { return p.Name() != o.plan })
-		if len(chosen) == 0 {
-			return fmt.Errorf("there is no plan %q", o.plan)
-		}
 	}
+	chosen = slices.DeleteFunc(chosen, func(p plans.Plan) bool { return !strings.Contains(p.Fault, o.fault) })
+	t.chosen += len(chosen)
 	if o.list {
 		for _, p := range chosen {
 			say("%s", p.Name())
@@ -63,6 +101,7 @@ func onControlPlane(ctx context.Context, o options, t *tally, r *command.Run) (e
 			of := slices.DeleteFunc(slices.Clone(results), func(r plans.Result) bool { return r.Plan.Goal != goal })
 			if len(of) > 0 {
 				t.add(goal, possible[goal], of, took)
+				possible[goal] = 0 // the next batch is of the same plans
 			}
 		}
 	}
@@ -96,7 +135,7 @@ func batches(chosen []plans.Plan, sample bool) (all []batch) {
 // asked are the scenarios of the command line.
 func asked(o options) []scenario.Scenario {
 	all := slices.DeleteFunc(scenario.All(), func(s scenario.Scenario) bool {
-		return o.subject != "" && !slices.Contains(split(o.subject), s.Operator.Name)
+		return o.subject != "" && !slices.Contains(split(o.subject), s.Operator.Name) || o.sample && !s.Sampled()
 	})
 	if o.plan != "" {
 		parts := strings.SplitN(o.plan, "/", 3)
@@ -114,6 +153,7 @@ func (o options) selection() plans.Selection {
 	if o.plan != "" {
 		return plans.Selection{Seed: o.seed, Everything: true, Goals: []plans.Goal{plans.Goal(strings.SplitN(o.plan, "/", 2)[0])}}
 	}
+	sel.Everything = o.fault != ""
 	for _, g := range plans.AllGoals() {
 		if o.wants(g) {
 			sel.Goals = append(sel.Goals, g)

@@ -24,6 +24,7 @@ type tally struct {
 	failures      int
 	texts         []string
 	real          int             // plans on real API servers that struck
+	chosen        int             // plans that were chosen
 	faulted, calm []time.Duration // canaries
 }
 
@@ -36,11 +37,16 @@ type row struct {
 	more                            string
 }
 
-// add the results of one goal; those of a goal that has a row already go into it.
+// add the results of one goal; those of a goal that has a row already go into it. possible are plans that were not counted
+// before.
 func (t *tally) add(goal plans.Goal, possible int, results []plans.Result, took time.Duration) {
-	if !slices.ContainsFunc(t.rows, func(r row) bool { return r.goal == goal }) {
-		t.rows = append(t.rows, row{goal: goal, what: plans.What(goal), possible: possible, took: took})
+	i := slices.IndexFunc(t.rows, func(r row) bool { return r.goal == goal })
+	if i < 0 {
+		i = len(t.rows)
+		t.rows = append(t.rows, row{goal: goal, what: plans.What(goal)})
 	}
+	t.rows[i].possible += possible
+	t.rows[i].took += took
 	t.merge(goal, results)
 }
 

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -12,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"stoic/deploy"
 	"stoic/schema"
 	"stoic/training"
 )
@@ -37,8 +36,8 @@ func TestValidation(t *testing.T) {
 		}
 	})
 	for _, s := range all {
-		t.Run("every field of "+s.kind.Name, func(t *testing.T) { everyField(t, s) })
-		t.Run("no field takes every type, "+s.kind.Name, func(t *testing.T) { noneTakesAll(t, s) })
+		t.Run("every field of "+versioned(s.kind), func(t *testing.T) { everyField(t, s) })
+		t.Run("no field takes every type, "+versioned(s.kind), func(t *testing.T) { noneTakesAll(t, s) })
 	}
 	t.Run("of the others alone", func(t *testing.T) {
 		for i, first := range []string{"", "JAXJob JAXJobSpec", "MPIJob MPIJobSpec", "PaddleJob PaddleJobSpec PaddleElasticPolicySpec MetricSpec"} {
@@ -111,11 +110,7 @@ func everyField(t *testing.T, s *survey) {
 // crd is the schema of the objects in the CRD.
 func crd(t *testing.T, kind *training.Kind) map[string]any {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root, "deploy", "crd", kind.Plural+".yaml"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("CRDs: %v, %v", files, err)
-	}
-	text, err := os.ReadFile(files[0])
+	text, err := deploy.CRD(kind.Plural, kind.Singular, kind.Version)
 	if err != nil {
 		t.Fatal(err)
 	}

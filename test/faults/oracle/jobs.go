@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -33,7 +34,7 @@ func onePod(c *Case) (found []string) {
 		}
 		uid := v.Object.GetUID()
 		if _, known := replica[uid]; !known {
-			replica[uid] = replicaOf(v.Object)
+			replica[uid] = c.replicaOf(v)
 		}
 		of := replica[uid]
 		if of == "" {
@@ -56,15 +57,14 @@ func onePod(c *Case) (found []string) {
 	return found
 }
 
-// replicaOf a pod: the job that controls it, its role and its index; "" if it is no job's.
-func replicaOf(pod *unstructured.Unstructured) string {
-	owner := history.Owner(pod)
-	labels := pod.GetLabels()
-	role, index := labels["training.kubeflow.org/replica-type"], labels["training.kubeflow.org/replica-index"]
-	if owner == "" || index == "" {
+// replicaOf a pod: the job that controls it, its role and its index; "" if it is no job's. A launcher has no index.
+func (c *Case) replicaOf(pod history.Version) string {
+	labels, owner := pod.Object.GetLabels(), c.Controller(pod.Object, pod.At)
+	role := cmp.Or(labels["training.kubeflow.org/replica-type"], labels["training.kubeflow.org/job-role"])
+	if owner == "" || role == "" {
 		return ""
 	}
-	return fmt.Sprintf("job %s, %s %s", owner, role, index)
+	return fmt.Sprintf("job %s, %s %s", owner, role, labels["training.kubeflow.org/replica-index"])
 }
 
 // final: a verdict stands for ever, and so does its time.
@@ -108,7 +108,7 @@ func pods(c *Case) (found []string) {
 		if v.Resource.Resource != "pods" {
 			continue
 		}
-		owner := history.Owner(v.Object)
+		owner := c.Controller(v.Object, v.At)
 		note(made, owner, v.Object.GetUID())
 		if history.Phase(v.Object) == "Failed" && v.Object.GetDeletionTimestamp() == nil {
 			note(failed, owner, v.Object.GetUID())

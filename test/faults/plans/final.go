@@ -74,11 +74,11 @@ func (a *Attempt) takeChildren(ctx context.Context) error {
 	o, v := a.Scenario.Operator, a.Run.View()
 	for _, u := range o.Own(v.Dependents()) {
 		resource := a.Run.ResourceOf(u.GetUID())
-		if !slices.Contains(o.Dependents, resource) {
+		if !slices.Contains(dependentsOf(o), resource) {
 			continue
 		}
-		uid := u.GetUID()
-		err := a.Actor.Client.Resource(resource).Namespace(u.GetNamespace()).Delete(ctx, u.GetName(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+		uid, background := u.GetUID(), metav1.DeletePropagationBackground // as kubectl asks for it
+		err := a.Actor.Client.Resource(resource).Namespace(u.GetNamespace()).Delete(ctx, u.GetName(), metav1.DeleteOptions{PropagationPolicy: &background, Preconditions: &metav1.Preconditions{UID: &uid}})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			return fmt.Errorf("delete the %s of an object that has settled: %w", resource.Resource, err)
 		}

@@ -83,7 +83,7 @@ func (s *Stage) Choose(scenarios []scenario.Scenario, sel Selection) (chosen []P
 			random := seeded(sel.Seed + uint64(i)<<32 + uint64(n)<<48)
 			var all []Plan
 			for _, sc := range scenarios {
-				if ref, ok := s.reference(sc.Name); ok && sc.Operator.Name == o.Name {
+				if ref, ok := s.reference(sc.Name); ok && sc.Operator.Name == o.Name && (!sel.Sample || sc.Sampled()) {
 					all = append(all, f.plans(sc, ref, random)...)
 				}
 			}

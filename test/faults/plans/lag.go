@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"stoic/test/faults/oracle"
@@ -63,10 +65,13 @@ func watched(sc scenario.Scenario) (found []string) {
 	return append(found, sc.Resource.Resource)
 }
 
-// nothingTwice: while the operator was blind it asked for nothing that was there already.
+// nothingTwice: while the operator was blind it asked for nothing that was there already, but for what it never sees.
 func nothingTwice(a *Attempt) (found []oracle.Violation) {
+	unseen := func(e proxy.Entry) bool {
+		return slices.ContainsFunc(a.Scenario.Operator.Unwatched, func(r schema.GroupVersionResource) bool { return r.Resource == e.Resource })
+	}
 	for _, e := range a.Track.Journal() {
-		if e.Verb == "create" && e.Resource != "events" && e.Code == http.StatusConflict && e.Fault == "" && a.madeBefore(e) {
+		if e.Verb == "create" && e.Resource != "events" && e.Code == http.StatusConflict && e.Fault == "" && !unseen(e) && a.madeBefore(e) {
 			found = append(found, oracle.Violation{Oracle: "O2", Text: fmt.Sprintf("write %d creates %s %s, which exists", e.Number, e.Resource, e.Name)})
 		}
 	}

@@ -203,6 +203,8 @@ func (s *store) deletionFinalizers(m *metav1.ObjectMeta, options *metav1.DeleteO
 	case options.OrphanDependents != nil && *options.OrphanDependents:
 		policy = metav1.FinalizerOrphanDependents
 	case options.OrphanDependents != nil:
+	case options.PropagationPolicy == nil && s.orphans && !has(m, metav1.FinalizerDeleteDependents):
+		policy = metav1.FinalizerOrphanDependents
 	case options.PropagationPolicy == nil:
 		return m.Finalizers // one that is there stays
 	case *options.PropagationPolicy == metav1.DeletePropagationOrphan:

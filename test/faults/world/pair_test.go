@@ -21,7 +21,13 @@ type pair struct {
 }
 
 func modelled() []Resource {
-	return append(served(), Resource{Group: "kubeflow.org", Version: "v1", Plural: "pytorchjobs", Kind: "PyTorchJob", Status: true, Namespaced: true})
+	return append(served(), Resource{Group: "kubeflow.org", Version: "v1", Plural: "pytorchjobs", Kind: "PyTorchJob", Status: true, Namespaced: true},
+		// What MPIJobs ask for beside pods.
+		Resource{Version: "v1", Plural: "secrets", Kind: "Secret", Namespaced: true},
+		Resource{Version: "v1", Plural: "serviceaccounts", Kind: "ServiceAccount", Namespaced: true},
+		Resource{Group: "rbac.authorization.k8s.io", Version: "v1", Plural: "roles", Kind: "Role", Namespaced: true},
+		Resource{Group: "rbac.authorization.k8s.io", Version: "v1", Plural: "rolebindings", Kind: "RoleBinding", Namespaced: true},
+		Resource{Group: "batch", Version: "v1", Plural: "jobs", Kind: "Job", Status: true, Namespaced: true})
 }
 
 // newPair makes the namespace.

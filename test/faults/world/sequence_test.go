@@ -3,7 +3,7 @@ package world
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
+	"slices"
 )
 
 // operation of a sequence, in words that mean the same to both sides. Strings such as "<uid tfjobs/a>" stand for what a
@@ -41,7 +41,7 @@ func (a author) one(n int) bool { return a.IntN(n) == 0 }
 func (a author) name() string { return pick(a, "a", "a", "b") }
 
 func (a author) resource() string {
-	return pick(a, "pods", "pods", "services", "configmaps", "tfjobs", "tfjobs", "pytorchjobs")
+	return pick(a, "pods", "pods", "services", "configmaps", "tfjobs", "tfjobs", "pytorchjobs", "secrets", "serviceaccounts", "roles", "rolebindings", "jobs", "jobs")
 }
 
 // sequence of operations on few objects, so that they meet.
@@ -64,7 +64,7 @@ func (a author) step(resource string, i int) step {
 		s.verb = "GET"
 	case n < 37:
 		a.list(&s)
-	case n < 50:
+	case n < 50 && resource != "jobs": // a Job's spec has its UID in it, which only who has read all of it can put back
 		s.verb, s.onto, s.subresource = "PUT", true, a.subresource(resource)
 		s.body = a.edit(s)
 	case n < 65:
@@ -83,7 +83,7 @@ func (a author) step(resource string, i int) step {
 }
 
 func (a author) subresource(resource string) string {
-	if resource == "configmaps" && !a.one(10) {
+	if !resourceNamed(resource).Status && !a.one(10) {
 		return ""
 	}
 	return pick(a, "", "", "status")
@@ -100,10 +100,8 @@ type tree = map[string]any
 
 // manifest is a right object.
 func manifest(resource, name string) tree {
-	object := tree{"apiVersion": "v1", "kind": kindOf(resource), "metadata": tree{"name": name}}
-	if strings.HasSuffix(resource, "jobs") {
-		object["apiVersion"] = "kubeflow.org/v1"
-	}
+	r := resourceNamed(resource)
+	object := tree{"apiVersion": r.apiVersion(), "kind": r.Kind, "metadata": tree{"name": name}}
 	switch resource {
 	case "pods":
 		object["spec"] = tree{"schedulerName": "nobody", "containers": []any{tree{"name": "c", "image": "i"}}}
@@ -111,6 +109,16 @@ func manifest(resource, name string) tree {
 		object["spec"] = tree{"clusterIP": "None", "ports": []any{tree{"port": int64(80)}}}
 	case "configmaps":
 		object["data"] = tree{"k": "v"}
+	case "secrets":
+		object["data"] = tree{"k": "djE="}
+	case "roles":
+		object["rules"] = []any{rule("get")}
+	case "rolebindings":
+		object["roleRef"] = tree{"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "a"}
+		object["subjects"] = []any{subject("a")}
+	case "jobs":
+		object["spec"] = tree{"backoffLimit": int64(1), "suspend": true, "template": tree{"spec": tree{"schedulerName": "nobody", "restartPolicy": "Never",
+			"containers": []any{tree{"name": "c", "image": "i"}}}}}
 	case "tfjobs":
 		object["spec"] = tree{"n": int64(1), "list": []any{int64(1), "x", nil, 1.5}, "deep": tree{"a": tree{}}}
 	case "pytorchjobs":
@@ -120,14 +128,22 @@ func manifest(resource, name string) tree {
 	return object
 }
 
-func kindOf(resource string) string {
+func resourceNamed(plural string) Resource {
 	for _, r := range modelled() {
-		if r.Plural == resource {
-			return r.Kind
+		if r.Plural == plural {
+			return r
 		}
 	}
-	panic(resource)
+	panic(plural)
 }
+
+// rule of a Role about ConfigMaps.
+func rule(verb string) tree {
+	return tree{"apiGroups": []any{""}, "resources": []any{"configmaps"}, "verbs": []any{verb}}
+}
+
+// subject of a RoleBinding is a service account.
+func subject(name string) tree { return tree{"kind": "ServiceAccount", "name": name, "namespace": "a"} }
 
 // newborn is what is posted: mostly right.
 func (a author) newborn(s step) any {
@@ -143,6 +159,10 @@ func (a author) newborn(s step) any {
 			spec["terminationGracePeriodSeconds"] = pick(a, int64(0), 7)
 		}
 	}
+	if s.resource == "jobs" && meta["labels"] == nil {
+		meta["labels"] = tree{"x": "0"}
+	}
+	keepLabels(s.resource, meta)
 	if a.one(3) {
 		object["status"] = a.status(s.resource)
 	}
@@ -167,6 +187,20 @@ func (a author) newborn(s step) any {
 		delete(object, pick(a, "kind", "apiVersion"))
 	}
 	return object
+}
+
+// keepLabels of a batch/v1 Job: where it has none it gets those of its pods, a default that the model does not have.
+func keepLabels(resource string, meta tree) {
+	labels, has := meta["labels"]
+	if found, is := labels.(tree); resource == "jobs" && has && (labels == nil || is && (len(found) == 0 || found["x"] == nil)) {
+		meta["labels"] = tree{"x": "0"}
+	}
+}
+
+// keepsLabels says whether an operation of a JSON patch does.
+func keepsLabels(resource string, op any) bool {
+	o, _ := op.(tree)
+	return resource != "jobs" || o["path"] != "/metadata/labels" && o["from"] != "/metadata/labels"
 }
 
 // metadata writes about one field in n.
@@ -215,7 +249,7 @@ func (a author) status(resource string) any {
 		return tree{"phase": pick(a, "Running", "Failed", "Succeeded"), "message": pick(a, "m", "n")}
 	case "services":
 		return tree{"loadBalancer": tree{}}
-	case "pytorchjobs":
+	case "pytorchjobs", "jobs":
 		return tree{"startTime": pick(a, "2024-01-01T00:00:00Z", "2024-01-01T00:00:01Z")}
 	}
 	return pick[any](a, tree{"s": int64(a.IntN(3))}, tree{"s": "x", "more": []any{tree{"a": nil}}}, tree{})
@@ -225,6 +259,7 @@ func (a author) status(resource string) any {
 func (a author) edit(s step) any {
 	object, meta := tree{}, tree{}
 	a.metadata(meta, 3)
+	keepLabels(s.resource, meta)
 	if a.one(2) {
 		a.content(s.resource, object)
 	}
@@ -276,6 +311,16 @@ func (a author) content(resource string, object tree) {
 		object["spec"] = tree{"ports": []any{tree{"port": int64(80 + a.IntN(2))}}}
 	case "configmaps":
 		object["data"] = pick[any](a, tree{"k": "w"}, tree{"k": nil, "l": "x"}, nil)
+	case "secrets":
+		object["data"] = pick[any](a, tree{"k": "djI="}, tree{"k": nil, "l": "djM="}, nil)
+	case "serviceaccounts":
+		object["automountServiceAccountToken"] = a.one(2)
+	case "roles":
+		object["rules"] = pick[any](a, []any{rule("list")}, []any{rule("get"), rule("list")}, nil)
+	case "rolebindings":
+		object["subjects"] = pick[any](a, []any{subject("b")}, []any{subject("a"), subject("b")}, nil)
+	case "jobs":
+		object["spec"] = tree{"backoffLimit": int64(a.IntN(3)), "suspend": a.one(2)}
 	case "tfjobs":
 		object["spec"] = pick[any](a, tree{"n": int64(a.IntN(3))}, tree{"n": nil, "deep": tree{"a": tree{"b": 0.25}}}, nil, "text")
 		if a.one(4) {
@@ -317,7 +362,7 @@ func (a author) operations(s step) any {
 			add("add", "/metadata/finalizers", []any{"example.com/a"})
 		}
 	}
-	return ops
+	return slices.DeleteFunc(ops, func(op any) bool { return !keepsLabels(s.resource, op) })
 }
 
 func (a author) deletion(s *step) {

@@ -54,8 +54,8 @@ func (s *side) of(resource, name string) *knowledge {
 }
 
 func base(resource, namespace string) string {
-	if strings.HasSuffix(resource, "jobs") {
-		return "/apis/kubeflow.org/v1/namespaces/" + namespace + "/" + resource
+	if version := resourceNamed(resource).apiVersion(); version != "v1" {
+		return "/apis/" + version + "/namespaces/" + namespace + "/" + resource
 	}
 	return "/api/v1/namespaces/" + namespace + "/" + resource
 }
@@ -189,6 +189,9 @@ func (a *answer) readStatus(s *side, status tree) {
 			continue // rules of a schema
 		}
 		field, _ := cause["field"].(string)
+		if a.About == "Job" && strings.HasPrefix(field, "spec.") {
+			continue // its selector and its template hold its UID, and specs are not modelled
+		}
 		if strings.HasPrefix(field, "metadata.ownerReferences") { // the library that the model uses is newer, and names the index
 			a.Causes = append(a.Causes, "metadata.ownerReferences")
 			continue
@@ -276,8 +279,17 @@ func projection(resource string, object tree) tree {
 			port, _ := ports[0].(tree)
 			p["port"] = port["port"]
 		}
-	case "configmaps":
+	case "configmaps", "secrets":
 		p["data"] = object["data"]
+	case "serviceaccounts":
+		p["mount"] = object["automountServiceAccountToken"]
+	case "roles":
+		p["rules"] = object["rules"]
+	case "rolebindings":
+		p["roleRef"], p["subjects"] = object["roleRef"], object["subjects"]
+	case "jobs":
+		p["backoffLimit"], p["suspend"] = Get(object, "spec", "backoffLimit"), Get(object, "spec", "suspend")
+		p["startTime"] = Get(object, "status", "startTime")
 	default:
 		for k, v := range object {
 			if k != "metadata" {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/api/validation/path"
 )
 
 // traits are what resources differ in, apart from their schema.
@@ -15,6 +16,7 @@ type traits struct {
 	createOnUpdate bool // PUT makes what is not there
 	echoes         bool // DELETE answers with the object, not with a Status
 	noGC           bool // deletion knows no dependents
+	orphans        bool // deletion leaves dependents where it says nothing of them
 	validName      validation.ValidateNameFunc
 }
 
@@ -28,6 +30,12 @@ func traitsOf(r Resource) traits {
 		t.unconditional, t.createOnUpdate, t.echoes, t.validName = true, true, true, validation.NameIsDNS1035Label
 	case "/configmaps", "/secrets", "autoscaling/horizontalpodautoscalers":
 		t.unconditional = true
+	case "/serviceaccounts":
+		t.unconditional, t.echoes = true, true
+	case "rbac.authorization.k8s.io/roles", "rbac.authorization.k8s.io/rolebindings":
+		t.unconditional, t.createOnUpdate, t.validName = true, true, func(name string, _ bool) []string { return path.IsValidPathSegmentName(name) }
+	case "batch/jobs":
+		t.generations, t.unconditional, t.orphans = true, true, true
 	case "/events", "events.k8s.io/events":
 		t.unconditional, t.createOnUpdate, t.noGC = true, true, true
 	case "coordination.k8s.io/leases":

@@ -74,7 +74,7 @@ func (w *World) update(q *request, was *object, tree map[string]any) (int, []byt
 	if s.generations && q.subresource == "" && s.changed(was.tree, tree) {
 		metaOf(tree)["generation"] = was.meta.Generation + 1
 	}
-	errs := s.checkMeta(m, was.meta)
+	errs := append(s.checkMeta(m, was.meta), s.checkStart(q.subresource, was.tree, tree)...)
 	if s.graceful && !samePodSpec(was.tree["spec"], tree["spec"]) {
 		errs = append(errs, field.Forbidden(field.NewPath("spec"), "pod updates may not change fields other than `spec.containers[*].image`"))
 	}
