@@ -50,7 +50,7 @@ func TestRequeue(t *testing.T) {
 	}
 }
 
-// TestProbesSlowDown: what may be about to be mended is tried soon, what stays refused seldom.
+// TestProbesSlowDown: what may be about to be repaired is tried soon, what stays refused seldom.
 func TestProbesSlowDown(t *testing.T) {
 	l := newTestController(t, newAPIServer(t), nil).watchers[0]
 	spy := &spyQueue{TypedDelayingInterface: l.queue}

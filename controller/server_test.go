@@ -39,7 +39,7 @@ func tfjobs() apimodel.Resource {
 	return apimodel.Resource{Group: "kubeflow.org", Version: "v1", Plural: "tfjobs", Kind: "TFJob", Namespaced: true, Status: true}
 }
 
-func newAPIServer(t *testing.T) *apiServer {
+func newAPIServer(t testing.TB) *apiServer {
 	t.Helper()
 	s := &apiServer{Server: server.New(t, tfjobs(),
 		apimodel.Resource{Version: "v1", Plural: "pods", Kind: "Pod", Namespaced: true, Status: true},

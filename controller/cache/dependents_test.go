@@ -286,7 +286,7 @@ func TestSameDecidesWhatWakes(t *testing.T) {
 		"the version, and Same is not asked of that": {watch.Owned{Same: func(_, _ any) bool { return true }}, func(*child) {}, []string{"a"}},
 	} {
 		var woken []string
-		d := &Dependents{Owned: &c.owned, wake: func(o Owner) { woken = append(woken, o.Name) }}
+		d := &Dependents{availability: newTestAvailability("Widget"), Owned: &c.owned, wake: func(o Owner) { woken = append(woken, o.Name) }}
 		before := &child{identity: identity{Name: "x", Namespace: "ns", UID: "x", ResourceVersion: "1"}, owned: unique.Make(owner), object: widget{}}
 		after := *before
 		after.ResourceVersion = "2"
@@ -315,7 +315,7 @@ func TestWhatComesAndGoesWakes(t *testing.T) {
 		"a child that is none":               {func(h cache.ResourceEventHandler) { h.OnUpdate(c, 7) }, 1},
 	} {
 		woken := 0
-		d := &Dependents{Owned: &watch.Owned{}, wake: func(Owner) { woken++ }}
+		d := &Dependents{availability: newTestAvailability("Widget"), Owned: &watch.Owned{}, wake: func(Owner) { woken++ }}
 		test.event(d.handlers())
 		if woken != test.wakes {
 			t.Errorf("%s: woken %d times, want %d", name, woken, test.wakes)

@@ -20,8 +20,8 @@ const (
 	// memoryShare, in percent, of what the container may have is what the Go runtime tries to stay within. The rest is for
 	// what it does not count: the program itself, the kernel's buffers of its connections.
 	memoryShare = 90
-	// memoryFloor: a limit below it says nothing of use, and a collector that tries to keep it never stops.
-	memoryFloor = 16 << 20
+	// minMemory: a limit below it says nothing of use, and a collector that tries to keep it never stops.
+	minMemory = 16 << 20
 	// wordyFile bounds what is read of a file that says which control group a process is in, or what its limit is.
 	wordyFile = 64 << 10
 )
@@ -41,7 +41,7 @@ func keepWithin(root fs.FS, explicit string, set func(int64) int64, log *zap.Log
 	switch {
 	case err != nil:
 		log.Warn("the memory limit of the container cannot be read; GOMEMLIMIT is not set", zap.Error(err))
-	case limit < memoryFloor: // 0 is none
+	case limit < minMemory: // 0 is none
 	default:
 		soft := limit / 100 * memoryShare
 		set(soft)

@@ -176,7 +176,7 @@ func besideIsQuiet(t *testing.T, r *rig, p *process, served []*training.Kind) {
 		t.Errorf("a write while nothing was going on: %s %s", q.Verb, q.RequestURI)
 	}
 	for _, k := range served {
-		statuses, reads, told := map[string]int{}, 0, 0
+		statuses, reads, reported := map[string]int{}, 0, 0
 		for _, q := range after {
 			ref := q.ObjectRef
 			switch {
@@ -184,7 +184,7 @@ func besideIsQuiet(t *testing.T, r *rig, p *process, served []*training.Kind) {
 				reads++
 			case ref.Namespace != r.of(k).besideSpace():
 			case ref.Resource == "events":
-				told++
+				reported++
 			case ref.Resource == k.Plural && ref.Name != "healthy":
 				statuses[ref.Name]++
 			}
@@ -195,8 +195,8 @@ func besideIsQuiet(t *testing.T, r *rig, p *process, served []*training.Kind) {
 			}
 		}
 		// A list and a watch, and again if the watch has ended; one event for each mistake, and those of the healthy job.
-		if most := len(malformations) + 5; reads > 4 || told > most || told < len(malformations) {
-			t.Errorf("%s was read %d times, and %d events were sent, want at most 4 and %d", k.Name, reads, told, most)
+		if most := len(malformations) + 5; reads > 4 || reported > most || reported < len(malformations) {
+			t.Errorf("%s was read %d times, and %d events were sent, want at most 4 and %d", k.Name, reads, reported, most)
 		}
 	}
 	nothingIsForbidden(t, r)

@@ -323,7 +323,7 @@ func foobarClusterScoped(t *testing.T, f *foobars) {
 	f.awaitMaps(t, "", ns, other)
 }
 
-// foobarNamespaceLater: that the namespace of the ConfigMap is not there is reported, and mended when it comes.
+// foobarNamespaceLater: that the namespace of the ConfigMap is not there is reported, and repaired when it comes.
 func foobarNamespaceLater(t *testing.T, f *foobars) {
 	ns := f.namespace(t, "early")
 	f.apply(t, ns, foobar("FooBar", "nine", "{target: a, targetNamespace: late}"))

@@ -17,6 +17,7 @@ func continuing(d *draft) bool {
 	d.runs = true
 	d.tally()
 	if !d.restart() && d.active() {
+		d.countStart()
 		d.drop(training.Restarting)
 		d.set(training.Running, metav1.ConditionTrue, d.Head.Kind.Reason(training.ReasonRunning), d.Job.Sentences().Running)
 	}
@@ -32,6 +33,20 @@ func continuing(d *draft) bool {
 		d.requeue(d.until(*d.status.StartTime, deadline))
 	}
 	return true
+}
+
+// countStart counts a job that comes to run, with how long it has waited for that: since it was made or, after a suspension,
+// since it was resumed. One that runs again after a restart has begun before, and so has one that runs and of which nothing is on
+// record: its status was wiped, or comes from elsewhere.
+func (d *draft) countStart() {
+	if d.status.Is(training.Running) || d.status.Condition(training.Restarting) != nil || !d.Head.Status.Is(training.Created) {
+		return
+	}
+	since := &d.Head.Meta.CreationTimestamp
+	if since.IsZero() || d.status.Condition(training.Suspended) != nil {
+		since = d.status.StartTime
+	}
+	d.measure(CountStarted, d.Now, since)
 }
 
 // orphan is a child whose name has the form of a replica's, but not that of one the job asks for.

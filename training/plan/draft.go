@@ -163,6 +163,15 @@ func (d *draft) requeue(after time.Duration) {
 	}
 }
 
+// measure counts what has taken from one time to another. Times are those of several clocks, and a status can be edited.
+func (d *draft) measure(c Counter, until time.Time, from *metav1.Time) {
+	took := time.Duration(0)
+	if from != nil {
+		took = max(until.Sub(from.Time), 0)
+	}
+	d.plan.Count = append(d.plan.Count, Count{Counter: c, Took: took})
+}
+
 func (d *draft) count(c Counter) { d.plan.Count = append(d.plan.Count, Count{Counter: c}) }
 
 // full says that the plan is as long as a plan may be; the next one does the rest.

@@ -319,6 +319,14 @@ func printPlan(out *strings.Builder, p Plan, bodies bool) {
 		fmt.Fprintf(out, "  recheck in %s\n", p.Requeue)
 	}
 	for _, c := range p.Count {
-		fmt.Fprintf(out, "  count   %s\n", strings.TrimSpace(string(c.Counter)+" "+string(c.Code)))
+		fmt.Fprintf(out, "  count   %s\n", strings.TrimSpace(string(c.Counter)+" "+string(c.Code)+took(c)))
 	}
+}
+
+// took is how long what is counted has taken, if that is measured.
+func took(c Count) string {
+	if c.Took == 0 {
+		return ""
+	}
+	return "after " + c.Took.String()
 }

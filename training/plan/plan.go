@@ -65,12 +65,15 @@ type (
 type Count struct {
 	Counter Counter
 	Code    schema.Code // of the first problem, for Rejected
+	// Took, for Started, is how long the job has waited until it runs, and for Succeeded and Failed how long it has run.
+	Took time.Duration
 }
 
 type Counter string
 
 const (
 	CountCreated   Counter = "created"
+	CountStarted   Counter = "started" // it runs, for the first time or the first since it was resumed
 	CountDeleted   Counter = "deleted"
 	CountSucceeded Counter = "successful"
 	CountFailed    Counter = "failed"

@@ -47,8 +47,8 @@ func (w *cluster) anyKnobs(t *rapid.T) knobs {
 	return k
 }
 
-// anyWorld is empty, and of any kind.
-func anyWorld(t *rapid.T) *cluster {
+// anyCluster is empty, and of any kind.
+func anyCluster(t *rapid.T) *cluster {
 	w := newCluster()
 	if kind := rapid.SampledFrom(kinds.All()).Draw(t, "kind"); kind != w.kind {
 		w.become(kind)
@@ -236,7 +236,7 @@ func shuffled(t *rapid.T, o Observed) Observed {
 // but what was observed, it changes nothing observed, and carried out it is not asked for again.
 func TestWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := anyWorld(t)
+		w := anyCluster(t)
 		w.knobs = w.anyKnobs(t)
 		w.prune, w.aging = rapid.Bool().Draw(t, "prune"), rapid.Bool().Draw(t, "aging")
 		for range rapid.IntRange(1, 25).Draw(t, "passes") {
@@ -299,7 +299,7 @@ func checkPlaces(t *rapid.T, w *cluster) {
 // with the terminal condition that its lead calls for, and then no plan writes anything.
 func TestConverges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := anyWorld(t)
+		w := anyCluster(t)
 		w.knobs = w.anyKnobs(t)
 		for range rapid.IntRange(0, 15).Draw(t, "events") {
 			if err := w.apply(Make(w.observe())); err != nil {
@@ -342,7 +342,7 @@ func TestConverges(t *testing.T) {
 // TestTerminalConditions: a fresh job whose pods all end well succeeds if it has a lead with replicas.
 func TestTerminalConditions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := anyWorld(t)
+		w := anyCluster(t)
 		w.knobs = w.anyKnobs(t)
 		w.Suspend, w.Deadline, w.Backoff, w.TTL = false, nil, nil, nil
 		w.serve()

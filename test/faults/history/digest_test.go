@@ -55,7 +55,7 @@ status:
 		Events:   []*unstructured.Unstructured{of("Event", salt, "")}}
 }
 
-func TestDigestOfTwoLives(t *testing.T) {
+func TestDigestOfTwoRuns(t *testing.T) {
 	if diff := cmp.Diff(aView(t, "one", "aaa").Digest(JobStatus), aView(t, "another-7", "bb").Digest(JobStatus)); diff != "" {
 		t.Errorf("two runs that ended alike (-one +other):\n%s", diff)
 	}

@@ -49,7 +49,7 @@ type Server struct {
 }
 
 // New serves resources until the test ends.
-func New(t *testing.T, resources ...apimodel.Resource) *Server {
+func New(t testing.TB, resources ...apimodel.Resource) *Server {
 	t.Helper()
 	s := &Server{Model: apimodel.New(time.Now, resources...), Held: map[string]bool{}}
 	s.changed = sync.NewCond(&s.mu)
