@@ -20,7 +20,7 @@ type manual struct {
 	root  *field
 }
 
-// field is one node of a CRD's schema, as far as it is of interest to people.
+// field is one node of a CRD's schema, as far as it is of interest to users.
 type field struct {
 	Type, Description    string
 	Enum                 []any

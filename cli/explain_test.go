@@ -144,17 +144,17 @@ func TestExplainMessages(t *testing.T) {
 	line := regexp.MustCompile(`(?m): (?:error|warning): (\S+): .* \[(\w+)\]$`)
 	asked := 0
 	for _, m := range all {
-		for _, told := range line.FindAllStringSubmatch(m.Told, -1) {
-			there := !slices.Contains([]schema.Code{schema.UnknownField, schema.MisplacedField, schema.UnknownReplicaType}, schema.Code(told[2])) ||
-				strings.Contains(told[0], "deprecated")
-			path := told[1]
+		for _, reported := range line.FindAllStringSubmatch(m.Reported, -1) {
+			there := !slices.Contains([]schema.Code{schema.UnknownField, schema.MisplacedField, schema.UnknownReplicaType}, schema.Code(reported[2])) ||
+				strings.Contains(reported[0], "deprecated")
+			path := reported[1]
 			if _, kind, named := strings.Cut(m.Manifest, "\nkind: "); named && !there { // another kind may have that field
 				kind, _, _ = strings.Cut(kind, "\n")
 				path = strings.ToLower(kind) + "." + path
 			}
 			_, errOut, code := called("stoic", "explain", path)
 			if there != (code == 0) {
-				t.Errorf("%s: code %d, stderr %q", told[1], code, errOut)
+				t.Errorf("%s: code %d, stderr %q", reported[1], code, errOut)
 			}
 			asked++
 		}

@@ -15,7 +15,7 @@ import (
 
 	"stoic/controller/consistency"
 	"stoic/schema"
-	"stoic/test/faults/world"
+	"stoic/test/faults/apimodel"
 	"stoic/training"
 	"stoic/training/kinds"
 	"stoic/training/operator"
@@ -143,7 +143,7 @@ func caughtUp(t testing.TB, s *apiServer, c *Controller) {
 		s.locked(func() {
 			for _, resource := range []string{"tfjobs", "pods", "services"} {
 				for _, o := range s.Objects(resource) {
-					newest[resource] = consistency.Newer(newest[resource], world.Get(o, "metadata", "resourceVersion").(string))
+					newest[resource] = consistency.Newer(newest[resource], apimodel.Get(o, "metadata", "resourceVersion").(string))
 				}
 			}
 		})

@@ -201,7 +201,7 @@ func TestLeastPrivilege(t *testing.T) {
 	}
 }
 
-// No role at all, also none for people, has a wildcard or reaches a secret or a role; but that of MPIJobs, whose launchers
+// No role at all, also none for users, has a wildcard or reaches a secret or a role; but that of MPIJobs, whose launchers
 // get Roles, reaches what these hold, and may neither escalate nor bind.
 func TestNoRoleIsWide(t *testing.T) {
 	forbidden := []string{"*", "secrets", "roles", "clusterroles", "rolebindings", "clusterrolebindings",

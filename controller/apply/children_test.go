@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"stoic/schema"
-	"stoic/test/faults/world"
+	"stoic/test/faults/apimodel"
 )
 
 func TestInParallel(t *testing.T) {
@@ -177,7 +177,7 @@ func TestRemove(t *testing.T) {
 	var left []string
 	s.locked(func() {
 		for _, o := range s.Objects("pods") {
-			left = append(left, world.Get(o, "metadata", "name").(string))
+			left = append(left, apimodel.Get(o, "metadata", "name").(string))
 		}
 	})
 	if slices.Sort(left); !slices.Equal(left, []string{"changed", "refused", "replaced"}) {

@@ -16,7 +16,7 @@ import (
 	"stoic/controller/serve"
 	"stoic/controller/watch"
 	"stoic/schema"
-	"stoic/test/faults/world"
+	"stoic/test/faults/apimodel"
 )
 
 const secretPath = "/api/v1/namespaces/ns/secrets/a-ssh"
@@ -191,7 +191,7 @@ func TestPatchOfAStatus(t *testing.T) {
 	meta := s.put(gadgetsPath+"g", nil)
 	s.locked(func() {
 		stored := s.Store(gadgetsPath+"g", map[string]any{"status": map[string]any{"startTime": "2026-01-01T00:00:00Z", "active": 1}})
-		meta.ResourceVersion = world.Get(stored, "metadata", "resourceVersion").(string)
+		meta.ResourceVersion = apimodel.Get(stored, "metadata", "resourceVersion").(string)
 	})
 	child := schema.Child{Namespace: "ns", Name: "g", UID: meta.UID, ResourceVersion: meta.ResourceVersion}
 	patch := child.PatchStatus(gadgets(), map[string]any{"startTime": nil})

@@ -26,7 +26,7 @@ func (a *Applier) record(ctx context.Context, seen *schema.Observed, plan schema
 			return "", err
 		}
 	}
-	if plan.Status == nil || a.pruning.isFutile(head, plan.Status) { // the server would not keep it this time either
+	if plan.Status == nil || a.pruning.changesNothing(head, plan.Status) { // the server would not keep it this time either
 		return version, nil
 	}
 	if a.Objects.HasStatus() || a.StatusInObject {

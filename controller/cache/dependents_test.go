@@ -19,8 +19,8 @@ import (
 	"stoic/controller/lean"
 	"stoic/controller/watch"
 	"stoic/schema"
-	"stoic/test/faults/world"
-	"stoic/test/faults/world/server"
+	"stoic/test/faults/apimodel"
+	"stoic/test/faults/apimodel/server"
 )
 
 const podsPath = "/api/v1/namespaces/ns/pods/"
@@ -132,7 +132,7 @@ func TestReadAsksForTheOwnersChildren(t *testing.T) {
 	d := newTestDependents(t, s, "", &watch.Owned{Resource: schema.Pods(), SlimTyped: slimName, Selector: "by=me",
 		Labels: func(owner *schema.Head) map[string]string { return map[string]string{"job": owner.Meta.Name} }}, nil)
 	found, newest, err := d.Read(t.Context(), owner)
-	if err != nil || !slices.Equal(names(found.Items), []string{"new", "old"}) || newest != world.Get(s.At(podsPath+"new"), "metadata", "resourceVersion") {
+	if err != nil || !slices.Equal(names(found.Items), []string{"new", "old"}) || newest != apimodel.Get(s.At(podsPath+"new"), "metadata", "resourceVersion") {
 		t.Errorf("%+v at %s: %v", found, newest, err)
 	}
 	asked := s.asked("pods", false)

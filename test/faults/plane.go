@@ -65,7 +65,7 @@ func onOne(ctx context.Context, o options, scenarios []scenario.Scenario, t *tal
 	}
 	defer func() {
 		if closed := stage.Close(); err == nil && closed != nil {
-			t.stray(fmt.Sprintf("at the end: %v", closed))
+			t.addFailure(fmt.Sprintf("at the end: %v", closed))
 		}
 	}()
 	say("%d scenarios, each run twice without a fault, in %d sandboxes", len(scenarios), o.sandboxes)
@@ -169,16 +169,16 @@ func firstLine(r plans.Result) string {
 
 // progress of one goal, told every few seconds.
 type progress struct {
-	goal        string
-	all         int
-	tried, bad  int
-	told, began time.Time
-	say         func(string, ...any)
+	goal            string
+	all             int
+	tried, bad      int
+	reported, began time.Time
+	say             func(string, ...any)
 }
 
 func newProgress(goal string, all int, say func(string, ...any)) *progress {
 	say("%s: %d plans", goal, all)
-	return &progress{goal: goal, all: all, told: time.Now(), began: time.Now(), say: say}
+	return &progress{goal: goal, all: all, reported: time.Now(), began: time.Now(), say: say}
 }
 
 func (p *progress) done(r plans.Result) {
@@ -187,8 +187,8 @@ func (p *progress) done(r plans.Result) {
 		p.bad++
 		p.say("FAILED %s: %s (%s)", r.Plan.Name(), firstLine(r), r.Evidence)
 	}
-	if time.Since(p.told) > 10*time.Second {
-		p.told = time.Now()
+	if time.Since(p.reported) > 10*time.Second {
+		p.reported = time.Now()
 		rate := float64(p.tried) / time.Since(p.began).Seconds()
 		p.say("%s: %d of %d, %d failed, %.1f plans/s", p.goal, p.tried, p.all, p.bad, rate)
 	}

@@ -19,13 +19,13 @@ import (
 
 // tally is what a run has come to.
 type tally struct {
-	began         time.Time
-	rows          []row
-	failures      int
-	texts         []string
-	real          int             // plans on real API servers that struck
-	chosen        int             // plans that were chosen
-	faulted, calm []time.Duration // canaries
+	began              time.Time
+	rows               []row
+	failures           int
+	texts              []string
+	real               int             // plans on real API servers that struck
+	chosen             int             // plans that were chosen
+	faulted, reference []time.Duration // canaries
 }
 
 type row struct {
@@ -73,7 +73,7 @@ func (t *tally) merge(goal plans.Goal, results []plans.Result) {
 		}
 		switch {
 		case result.Canary > 0 && goal == "G0" && result.Plan.Fault == plans.Fair:
-			t.calm = append(t.calm, result.Canary)
+			t.reference = append(t.reference, result.Canary)
 		case result.Canary > 0 && goal != "G0":
 			t.faulted = append(t.faulted, result.Canary)
 		}
@@ -88,8 +88,8 @@ func violations(all []oracle.Violation) string {
 	return out.String()
 }
 
-// stray is a failure that belongs to no plan.
-func (t *tally) stray(text string) {
+// addFailure notes a failure that belongs to no plan.
+func (t *tally) addFailure(text string) {
 	t.failures++
 	t.texts = append(t.texts, text)
 }
@@ -100,7 +100,7 @@ func (t *tally) process(ctx context.Context, g process, o options, say func(stri
 	began := time.Now()
 	log, err := os.Create(filepath.Join(o.dir, string(g.goal)+".log"))
 	if err != nil {
-		t.stray(fmt.Sprintf("%s: %v", g.goal, err))
+		t.addFailure(fmt.Sprintf("%s: %v", g.goal, err))
 		return
 	}
 	defer log.Close()
@@ -114,7 +114,7 @@ func (t *tally) process(ctx context.Context, g process, o options, say func(stri
 	r := row{goal: g.goal, what: g.what, took: time.Since(began), more: watch.last, tried: watch.number, possible: watch.number}
 	if err != nil {
 		r.failed = 1
-		t.stray(fmt.Sprintf("%s: %v\n    evidence: %s", g.goal, err, log.Name()))
+		t.addFailure(fmt.Sprintf("%s: %v\n    evidence: %s", g.goal, err, log.Name()))
 	}
 	if g.real {
 		t.real += r.tried
@@ -132,14 +132,14 @@ const (
 
 // canaries compares healthy jobs that run beside faults with those that run without, in the same run (O8).
 func (t *tally) canaries(out io.Writer) {
-	if len(t.faulted) == 0 || len(t.calm) == 0 {
+	if len(t.faulted) == 0 || len(t.reference) == 0 {
 		return
 	}
-	faulted, calm := oracle.Quantile(t.faulted, 0.5), oracle.Quantile(t.calm, 0.5)
+	faulted, reference := oracle.Quantile(t.faulted, 0.5), oracle.Quantile(t.reference, 0.5)
 	fmt.Fprintf(out, "canary jobs ran after %v beside faults, after %v without (medians of %d and %d)\n",
-		faulted.Round(time.Millisecond), calm.Round(time.Millisecond), len(t.faulted), len(t.calm))
-	if len(t.calm) >= enough && len(t.faulted) >= enough && faulted > time.Duration(slower*float64(calm))+slack {
-		t.stray("O8: healthy jobs beside faults are slower")
+		faulted.Round(time.Millisecond), reference.Round(time.Millisecond), len(t.faulted), len(t.reference))
+	if len(t.reference) >= enough && len(t.faulted) >= enough && faulted > time.Duration(slower*float64(reference))+slack {
+		t.addFailure("O8: healthy jobs beside faults are slower")
 	}
 }
 

@@ -32,7 +32,7 @@ func TestContract(t *testing.T) {
 		"scaled in while pods linger":  scaledIn,
 		"scaled to none and back":      scaledToNone,
 		"two kinds of owner, one name": otherOwner,
-		"position of the store":        positionTold,
+		"position of the store":        positionReported,
 		"many replicas":                wideJob,
 	})
 }
@@ -58,8 +58,8 @@ func (r *rig) awaitActive(t *testing.T, ns, name string, want int32) *training.H
 	return head
 }
 
-// toldOnce waits until an event with a reason is told of a job, and checks that it is one, with these words.
-func (r *rig) toldOnce(t *testing.T, ns, name, reason, words string) {
+// reportedOnce waits until an event with a reason is told of a job, and checks that it is one, with these words.
+func (r *rig) reportedOnce(t *testing.T, ns, name, reason, words string) {
 	t.Helper()
 	var events []event
 	await(t, reason+" to be told", func() (bool, string) {
@@ -164,9 +164,9 @@ func scaledToNone(t *testing.T, r *rig) {
 	}
 }
 
-// positionTold: a list of one name that does not exist tells a version that is not behind what was written before. The controller
+// positionReported: a list of one name that does not exist tells a version that is not behind what was written before. The controller
 // asks so before it goes on with a watch.
-func positionTold(t *testing.T, r *rig) {
+func positionReported(t *testing.T, r *rig) {
 	ns := r.namespace(t, "position")
 	written, err := strconv.Atoi(r.kubectl(t, []byte(`{"apiVersion":"v1","kind":"Service","metadata":{"name":"a"},"spec":{"clusterIP":"None"}}`),
 		"-n", ns, "create", "-f", "-", "-o", "jsonpath={.metadata.resourceVersion}"))
@@ -179,7 +179,7 @@ func positionTold(t *testing.T, r *rig) {
 		if err := json.Unmarshal([]byte(text), &list); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		if told, err := strconv.Atoi(list.ResourceVersion); err != nil || told < written || len(list.Items) > 0 {
+		if reported, err := strconv.Atoi(list.ResourceVersion); err != nil || reported < written || len(list.Items) > 0 {
 			t.Errorf("%s tells version %q and %d items after a write at %d", resource, list.ResourceVersion, len(list.Items), written)
 		}
 	}

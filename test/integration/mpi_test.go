@@ -161,7 +161,7 @@ func mpiForeignConfig(t *testing.T, r *rig) {
 	r.kubectl(t, nil, "-n", ns, "create", "configmap", "pi-config", "--from-literal=hostfile=evil")
 	before := r.object(t, ns, "configmaps", "pi-config")
 	r.apply(t, ns, mpiManifest("pi", "", 1, "1s"))
-	r.told(t, ns, "pi", "NameConflict")
+	r.reported(t, ns, "pi", "NameConflict")
 	if pods := r.pods(t, ns, "pi"); len(pods) > 0 {
 		t.Errorf("it has pods: %v", pods)
 	}
@@ -190,7 +190,7 @@ func mpiForeignWorker(t *testing.T, r *rig) {
 	p := r.operator(t, ns)
 	r.kubectl(t, nil, "-n", ns, "run", "pi-worker-0", "--image=theirs:1")
 	r.apply(t, ns, mpiManifest("pi", "", 2, "1s"))
-	r.told(t, ns, "pi", "NameConflict")
+	r.reported(t, ns, "pi", "NameConflict")
 	await(t, "the other worker to run", func() (bool, string) {
 		head := r.head(t, ns, "pi")
 		return head.Status.ReplicaStatuses["Worker"].Active == 1, describe(&head.Status)
@@ -273,7 +273,7 @@ func mpiForbidden(t *testing.T, r *rig) {
 	r.kubectl(t, nil, "delete", "clusterrolebinding", "training-operator-mpijob")
 	r.operator(t, ns)
 	r.apply(t, ns, mpiManifest("pi", "", 1, "1s"))
-	r.told(t, ns, "pi", training.ReasonDependentUnavailable)
+	r.reported(t, ns, "pi", training.ReasonDependentUnavailable)
 	if pods := r.pods(t, ns, "pi"); len(pods) > 0 {
 		t.Errorf("it has pods: %v", pods)
 	}

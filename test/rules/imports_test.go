@@ -78,31 +78,31 @@ func allowed() map[string][]string {
 		"stoic/test/faults/oracle":  append([]string{"stoic/test/faults/history", "stoic/test/faults/proxy"}, untyped...),
 		"stoic/test/faults/plans": append([]string{"stoic/cli/cluster", "stoic/test/faults/sandbox", "stoic/test/faults/history", "stoic/test/faults/oracle",
 			"stoic/test/faults/proxy", "stoic/test/faults/scenario", "stoic/test/operator", "k8s.io/api/core/v1", "k8s.io/client-go/..."}, untyped...),
-		"stoic/test/faults/proxy":        append([]string{"k8s.io/client-go/..."}, untyped...),
-		"stoic/test/faults/scenario":     append([]string{"stoic/schema", "stoic/test/faults/history", "stoic/test/faults/oracle", "stoic/training", "stoic/training/kinds", "k8s.io/client-go/..."}, untyped...),
-		"stoic/test/faults/seeded":       {},
-		"stoic/test/faults/simulation":   {"stoic/controller", "stoic/training/operator", "stoic/schema", "stoic/training", "stoic/training/kinds", "stoic/test/faults/world", "k8s.io/client-go/rest"},
-		"stoic/test/faults/world":        append([]string{"k8s.io/api/core/v1"}, untyped...),
-		"stoic/test/faults/world/server": append([]string{"stoic/test/faults/world"}, untyped...),
-		"stoic/test/golden":              {},
-		"stoic/test/source":              {},
-		"stoic/test/untyped":             append([]string{"stoic/schema"}, untyped...),
-		"stoic/test/integration":         {},
-		"stoic/test/operator":            {"stoic/cli/cluster", "stoic/test/bench/measure", "k8s.io/client-go/..."},
-		"stoic/test/rules":               {},
-		"stoic/test/faults/disruption":   append([]string{"stoic/cli/cluster", "stoic/schema", "stoic/test/operator", "stoic/training", "stoic/training/kinds", "k8s.io/api/...", "k8s.io/client-go/..."}, untyped...),
+		"stoic/test/faults/proxy":           append([]string{"k8s.io/client-go/..."}, untyped...),
+		"stoic/test/faults/scenario":        append([]string{"stoic/schema", "stoic/test/faults/history", "stoic/test/faults/oracle", "stoic/training", "stoic/training/kinds", "k8s.io/client-go/..."}, untyped...),
+		"stoic/test/faults/seeded":          {},
+		"stoic/test/faults/simulation":      {"stoic/controller", "stoic/training/operator", "stoic/schema", "stoic/training", "stoic/training/kinds", "stoic/test/faults/apimodel", "k8s.io/client-go/rest"},
+		"stoic/test/faults/apimodel":        append([]string{"k8s.io/api/core/v1"}, untyped...),
+		"stoic/test/faults/apimodel/server": append([]string{"stoic/test/faults/apimodel"}, untyped...),
+		"stoic/test/golden":                 {},
+		"stoic/test/source":                 {},
+		"stoic/test/untyped":                append([]string{"stoic/schema"}, untyped...),
+		"stoic/test/integration":            {},
+		"stoic/test/operator":               {"stoic/cli/cluster", "stoic/test/bench/measure", "k8s.io/client-go/..."},
+		"stoic/test/rules":                  {},
+		"stoic/test/faults/disruption":      append([]string{"stoic/cli/cluster", "stoic/schema", "stoic/test/operator", "stoic/training", "stoic/training/kinds", "k8s.io/api/...", "k8s.io/client-go/..."}, untyped...),
 	}
 }
 
-// pure packages may not touch the world: no context, network, files, processes, randomness or logs; no clock.
+// pure packages do no I/O: no context, network, files, processes, randomness or logs; no clock.
 func pure() map[string][]string {
-	world := []string{"context", "net", "net/http", "os", "os/exec", "io/fs", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog",
+	effects := []string{"context", "net", "net/http", "os", "os/exec", "io/fs", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog",
 		"go.uber.org/zap", "sync/atomic", "runtime", "syscall"}
 	return map[string][]string{
-		"stoic/schema":           append([]string{"sync"}, world...),
-		"stoic/training/plan":    append([]string{"sync"}, world...),
-		"stoic/convert":          world, // it may keep what it has learnt of a type, behind a lock
-		"stoic/training/convert": world, // likewise, of a kind
+		"stoic/schema":           append([]string{"sync"}, effects...),
+		"stoic/training/plan":    append([]string{"sync"}, effects...),
+		"stoic/convert":          effects, // it may keep what it has learnt of a type, behind a lock
+		"stoic/training/convert": effects, // likewise, of a kind
 	}
 }
 

@@ -60,21 +60,21 @@ type orphan struct {
 // deleteOrphans deletes what scaling in has left, highest index first. A child of ours with another kind of
 // name is somebody's work by hand and is left alone.
 func (d *draft) deleteOrphans() {
-	var strays []orphan
+	var orphans []orphan
 	for i := range d.Pods {
 		if index, is := d.orphanIndex(d.Pods[i].Name); is {
-			strays = append(strays, orphan{name: d.Pods[i].Name, index: index, pod: &d.Pods[i]})
+			orphans = append(orphans, orphan{name: d.Pods[i].Name, index: index, pod: &d.Pods[i]})
 		}
 	}
 	for i := range d.Services {
 		if index, is := d.orphanIndex(d.Services[i].Name); is {
-			strays = append(strays, orphan{name: d.Services[i].Name, index: index, service: &d.Services[i]})
+			orphans = append(orphans, orphan{name: d.Services[i].Name, index: index, service: &d.Services[i]})
 		}
 	}
-	slices.SortStableFunc(strays, func(a, b orphan) int {
+	slices.SortStableFunc(orphans, func(a, b orphan) int {
 		return cmp.Or(cmp.Compare(b.index, a.index), cmp.Compare(a.name, b.name))
 	})
-	for _, s := range strays {
+	for _, s := range orphans {
 		if s.pod != nil {
 			d.deletePod(s.pod)
 		} else {

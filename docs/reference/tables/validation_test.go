@@ -133,7 +133,7 @@ func crd(t *testing.T, kind *training.Kind) map[string]any {
 func noneTakesAll(t *testing.T, s *survey) {
 	for _, section := range s.sections {
 		for _, r := range section.rows {
-			minds := slices.ContainsFunc(r.told, func(t told) bool { return t.Code == schema.TypeMismatch })
+			minds := slices.ContainsFunc(r.reported, func(t reported) bool { return t.Code == schema.TypeMismatch })
 			if r.note == "" && r.form.word != wordAny && !minds {
 				t.Errorf("%s.%s takes values of any type, and its row does not say so", section.name, r.name)
 			}

@@ -126,23 +126,23 @@ func (v View) whose(owner types.UID) string {
 // ledgerAnnotation is where Stoic keeps a job's ledger. Another operator has none.
 const ledgerAnnotation = "training.kubeflow.org/ledger"
 
-// maskLedger leaves the count of restarts, and the verdict if it is another than the status has: which failed pods and
-// which successes are named depends on when the ledger was written last, and whether the verdict was noted on whether pods were seen to go.
+// maskLedger leaves the count of restarts, and the terminal condition if it is another than the status has: which failed pods and
+// which successes are named depends on when the ledger was written last, and whether the terminal condition was noted on whether pods were seen to go.
 func maskLedger(text, state string) string {
 	if text == "" {
 		text = `{"restarts":0}`
 	}
 	var ledger struct {
 		Restarts json.Number `json:"restarts"`
-		Verdict  string      `json:"verdict"`
+		Terminal string      `json:"verdict"`
 	}
 	if err := json.Unmarshal([]byte(text), &ledger); err != nil {
 		return "malformed: " + text
 	}
-	if ledger.Verdict == "" || ledger.Verdict == state {
+	if ledger.Terminal == "" || ledger.Terminal == state {
 		return "restarts " + ledger.Restarts.String()
 	}
-	return fmt.Sprintf("restarts %s, verdict %q", ledger.Restarts, ledger.Verdict)
+	return fmt.Sprintf("restarts %s, terminal condition %q", ledger.Restarts, ledger.Terminal)
 }
 
 // maskSpec takes out what the cluster has chosen.

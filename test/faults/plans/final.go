@@ -43,7 +43,7 @@ func (a *Attempt) disturbTheDead(ctx context.Context, status string, restarts in
 	if err := a.takeChildren(ctx); err != nil {
 		return err
 	}
-	// What proves the verdict is gone now. Its author may take the status, too, but not in the same moment.
+	// What proves the terminal condition is gone now. Its author may take the status, too, but not in the same moment.
 	if err := pass(ctx, past); err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (a *Attempt) took(resource, name string) {
 	a.taken[resource][name]++
 }
 
-// staysDead: nothing was created after the end, and the job still has the verdict of the reference.
+// staysDead: nothing was created after the end, and the job still has the terminal condition of the reference.
 func staysDead(a *Attempt) (found []oracle.Violation) {
 	over := a.when("over")
 	for _, e := range a.Track.Journal() {

@@ -15,7 +15,7 @@ func learned() *Stage {
 	s := &Stage{references: map[string]reference{}}
 	for _, sc := range scenario.All() {
 		s.references[sc.Name] = reference{Reference: oracle.Reference{Versions: []string{"1", "2", "3"}}, writes: 5, requests: 6,
-			told: map[string]int{"pods": 3, "services": 1, sc.Resource.Resource: 2}, state: "Succeeded", settled: true}
+			reported: map[string]int{"pods": 3, "services": 1, sc.Resource.Resource: 2}, state: "Succeeded", settled: true}
 	}
 	return s
 }

@@ -110,7 +110,7 @@ const longestGap = 8
 // gaps are G5: a window of the events about a job's objects never reaches the operator, which must list again.
 func gaps(sc scenario.Scenario, ref reference) (plans []Plan) {
 	for _, resource := range watched(sc) {
-		events := ref.told[resource]
+		events := ref.reported[resource]
 		for from := 1; from <= events; from++ {
 			for to := from; to < from+longestGap && to <= events; to++ {
 				plans = append(plans, Plan{Goal: "G5", Scenario: sc, Fault: fmt.Sprintf("%s events %d to %d are not told", resource, from, to),

@@ -28,7 +28,7 @@ type change struct {
 	hides    bool   // the operator does not see the object any more
 	forgets  bool   // it takes away what only the status could tell
 	patch    func(*Attempt) map[string]any
-	// back undoes it, if the operator does not mend it itself.
+	// back undoes it, if the operator does not repair it itself.
 	back func(was *unstructured.Unstructured) map[string]any
 }
 

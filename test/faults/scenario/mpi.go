@@ -47,7 +47,7 @@ func mpiScenarios() []Scenario {
 	kept := extras("ConfigMap", "Role", "RoleBinding", "ServiceAccount")
 	at := func(pods ...string) Check { return all(podsOnly(pods...), kept) }
 	started := all(runWithoutService("launcher", "worker-0", "worker-1"), discovers(2, 2))
-	known := all(was("Stalled"), told(path))
+	known := all(was("Stalled"), reported(path))
 	again := Scenario{Name: "mpi-delete-create", Manifest: job("", never, mpiRole{replicas: 1}),
 		End: all(state("Succeeded"), at("launcher Succeeded", "worker-0 Running"))}
 	once := again

@@ -41,7 +41,7 @@ func mpiV2Beta1Scenarios() []Scenario {
 	kept := extras("ConfigMap", "Job", "Secret")
 	at := func(pods ...string) Check { return all(podsOnly(pods...), kept) }
 	started := all(launches, runWithoutService("worker-0", "worker-1"), discovers(2, 2))
-	known := all(was("Stalled"), told(path))
+	known := all(was("Stalled"), reported(path))
 	// What no update of a Job may change: it is made again.
 	const another = `{"spec":{"runPolicy":{"suspend":false},"mpiReplicaSpecs":{"Launcher":{"template":{"spec":{"terminationGracePeriodSeconds":7,"containers":[{"name":"mpi","image":"mpi:1"}]}}}}}}`
 	again := Scenario{Name: "mpi2-delete-create", Manifest: job("", "", one),

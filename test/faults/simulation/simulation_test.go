@@ -111,7 +111,7 @@ func report(o Outcome) string {
 
 // takeTurns makes a seed one schedule, as far as that can be. An informer that tells of two children queues their job twice; on
 // two processors a worker may come in between, and reconcile twice instead of once. If a write of the first is lost, the
-// world sees that. On one processor a goroutine runs until it waits, unless the runtime takes its turn away after 10 ms.
+// model sees that. On one processor a goroutine runs until it waits, unless the runtime takes its turn away after 10 ms.
 func takeTurns(t *testing.T) {
 	processors := runtime.GOMAXPROCS(1)
 	t.Cleanup(func() { runtime.GOMAXPROCS(processors) })
