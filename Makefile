@@ -54,7 +54,7 @@ integration: ## run the tests on real control planes
 	go test -count=1 -v -p 2 -parallel 2 -timeout 20m ./test/faults ./test/faults/proxy ./test/faults/world ./test/faults/disruption ./test/bench
 
 e2e: ## run jobs on a real node: containers, DNS, mpirun (as root on Debian; the first start takes a quarter of an hour)
-	STOIC_E2E=1 go test -count=1 -v -timeout 90m ./test/e2e
+	STOIC_E2E=1 go test -count=1 -v -p 1 -timeout 90m ./test/e2e/...
 
 faults: ## hold an operator to its end state under every fault; all historic bugs (SEED, OPERATOR='...')
 	@go run ./cli/cluster/prepare

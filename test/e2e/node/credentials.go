@@ -26,7 +26,7 @@ type authority struct {
 	serial      int64
 }
 
-const authorityFile, tokensFile = "ca.crt", "tokens.key"
+const authorityFile, signTokens, verifyTokens = "ca.crt", "tokens.key", "tokens.pub"
 
 // newAuthority writes its certificate, and a key for the tokens of service accounts, into the folder.
 func newAuthority(dir string) (*authority, error) {
@@ -41,8 +41,15 @@ func newAuthority(dir string) (*authority, error) {
 	if err := a.sign("ca", a.certificate, a.key); err != nil {
 		return nil, err
 	}
-	_, err = a.newKey("tokens")
-	return a, err
+	tokens, err := a.newKey("tokens")
+	if err != nil {
+		return nil, err
+	}
+	public, err := x509.MarshalPKIXPublicKey(tokens.Public())
+	if err != nil {
+		return nil, fmt.Errorf("encode a public key: %w", err)
+	}
+	return a, a.write(verifyTokens, "PUBLIC KEY", public)
 }
 
 func (a *authority) file(name string) string { return filepath.Join(a.dir, name) }

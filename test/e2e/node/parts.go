@@ -72,7 +72,7 @@ func (n *Node) storeArguments() []string {
 func (n *Node) serverArguments() []string {
 	return []string{server, "--etcd-servers=" + storeURL, "--bind-address=0.0.0.0", "--secure-port=443", "--advertise-address=" + nodeAddress,
 		"--tls-cert-file=" + n.secret("server.crt"), "--tls-private-key-file=" + n.secret("server.key"), "--client-ca-file=" + n.secret(authorityFile),
-		"--service-account-key-file=" + n.secret(tokensFile), "--service-account-signing-key-file=" + n.secret(tokensFile),
+		"--service-account-key-file=" + n.secret(verifyTokens), "--service-account-signing-key-file=" + n.secret(signTokens),
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local", "--service-cluster-ip-range=" + serviceRange,
 		"--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction",
 		"--kubelet-certificate-authority=" + n.secret(authorityFile), "--kubelet-preferred-address-types=InternalIP",
@@ -81,7 +81,7 @@ func (n *Node) serverArguments() []string {
 }
 
 func (n *Node) controllerArguments() []string {
-	return append([]string{controllers, "--root-ca-file=" + n.secret(authorityFile), "--service-account-private-key-file=" + n.secret(tokensFile),
+	return append([]string{controllers, "--root-ca-file=" + n.secret(authorityFile), "--service-account-private-key-file=" + n.secret(signTokens),
 		"--use-service-account-credentials=true"}, n.componentArguments(controllers)...)
 }
 
