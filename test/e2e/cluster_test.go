@@ -151,8 +151,17 @@ func (j job) is(condition string) bool {
 	return false
 }
 
-// succeeds follows a job to its end, which is success.
+// succeeds awaits the end of a job, which is success.
 func (s *system) succeeds(t *testing.T, namespace, object string) {
+	t.Helper()
+	if end := s.ends(t, namespace, object); !end.is("Succeeded") {
+		s.show(t, namespace)
+		t.Fatalf("%s has failed: %+v", object, end.Status.Conditions)
+	}
+}
+
+// ends follows a job to its end.
+func (s *system) ends(t *testing.T, namespace, object string) (last job) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(s.node.Context(), jobTimeout)
 	defer cancel()
@@ -164,24 +173,19 @@ func (s *system) succeeds(t *testing.T, namespace, object string) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = c.Wait() }() // it was killed
-	defer cancel()
-	var last job
-	for decoder := json.NewDecoder(states); ; {
+	defer func() {
+		cancel()
+		_ = c.Wait() // it was killed
+	}()
+	for decoder := json.NewDecoder(states); !last.is("Succeeded") && !last.is("Failed"); {
 		var seen job
 		if err := decoder.Decode(&seen); err != nil {
 			s.show(t, namespace)
 			t.Fatalf("%s has not come to an end (%v; %v): %+v", object, err, context.Cause(ctx), last.Status.Conditions)
 		}
 		last = seen
-		if seen.is("Failed") {
-			s.show(t, namespace)
-			t.Fatalf("%s has failed: %+v", object, seen.Status.Conditions)
-		}
-		if seen.is("Succeeded") {
-			return
-		}
 	}
+	return last
 }
 
 // lines of a log that begin with a word, sorted.
@@ -216,6 +220,7 @@ func (s *system) explain(t *testing.T) {
 	for _, command := range [][]string{
 		{"get", "pods", "--all-namespaces", "--output=wide"},
 		{"logs", "deployment/training-operator", "--namespace=kubeflow", "--tail=60"},
+		{"logs", "deployment/training-operator", "--namespace=kubeflow", "--tail=60", "--previous"},
 		{"get", "events", "--namespace=kubeflow"},
 	} {
 		out, err := s.try("", command...)

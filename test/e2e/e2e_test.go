@@ -13,6 +13,8 @@ func TestRealNode(t *testing.T) {
 		"names":                         names,
 		"MPIJob v1 over kubectl exec":   overExec,
 		"MPIJob v1 with Open MPI 5":     overExecPRRTE,
+		"MPIJob v1 with MPICH":          overExecHydra,
+		"MPIJob v1 that fails":          overExecFails,
 		"MPIJob v1 reaches no one else": overExecOthers,
 	})
 	s.serveV2beta1(t)

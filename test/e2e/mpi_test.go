@@ -55,6 +55,7 @@ spec:
       replicas: 2
       template:
         spec:
+          terminationGracePeriodSeconds: 1 # "sleep" takes no notice of a SIGTERM
           containers: [{name: mpi, image: %[2]q}]
 `, name, image, command)
 }
@@ -105,19 +106,44 @@ func overExecPRRTE(t *testing.T, s *system) {
 	}
 }
 
+// overExecHydra: MPICH finds its way into the workers by variables, too, but cannot read the hostfile.
+func overExecHydra(t *testing.T, s *system) {
+	ns := s.namespace(t, "exec-hydra")
+	s.kubectl(t, execJob("pi", supplies.MPI, `[mpirun.mpich, -n, "2", -hosts, "pi-worker-0,pi-worker-1", hostname]`), "apply", "--namespace="+ns, "-f", "-")
+	s.succeeds(t, ns, "mpijob/pi")
+	if diff := cmp.Diff([]string{"pi-worker-0", "pi-worker-1"}, s.lines(t, ns, "pi-launcher", "pi-worker-")); diff != "" {
+		t.Errorf("what ran where (-want +got):\n%s", diff)
+	}
+}
+
+// overExecFails: what fails on a worker fails the job, with the exit code that mpirun hands on.
+func overExecFails(t *testing.T, s *system) {
+	ns := s.namespace(t, "fails")
+	command := mpirun("sh", "-c", `test $(hostname) != pi-worker-1 || exit 3`)
+	s.kubectl(t, execJob("pi", supplies.MPI, command), "apply", "--namespace="+ns, "-f", "-")
+	if end := s.ends(t, ns, "mpijob/pi"); !end.is("Failed") {
+		t.Errorf("conditions %+v", end.Status.Conditions)
+	}
+	code := s.kubectl(t, "", "get", "pod", "pi-launcher", "--namespace="+ns, "--output=jsonpath={.status.containerStatuses[0].state.terminated.exitCode}")
+	if code != "3" {
+		t.Errorf("the launcher has exited with %q", code)
+	}
+}
+
 // overExecOthers: with the token in its pod, a launcher may start processes in its own workers and in no other pod.
 func overExecOthers(t *testing.T, s *system) {
 	ns := s.namespace(t, "others")
 	command := quoted([]string{"sh", "-c", `for pod in me-worker-0 me-worker-1 you-worker-0; do
-  if /opt/kube/kubectl exec $pod -- true 2>/tmp/said; then echo "may $pod"; else grep -q Forbidden /tmp/said && echo "may not $pod"; fi
-done; true`})
+  if said=$(/opt/kube/kubectl exec $pod -- true 2>&1); then echo "may $pod"; else echo "may not $pod: $said"; fi
+done`})
 	s.kubectl(t, execJob("you", supplies.MPI, `[sleep, 365d]`), "apply", "--namespace="+ns, "-f", "-")
 	s.kubectl(t, "", "wait", "--for=condition=Running", "--timeout=5m", "--namespace="+ns, "mpijob/you")
 	s.kubectl(t, execJob("me", supplies.MPI, command), "apply", "--namespace="+ns, "-f", "-")
 	s.succeeds(t, ns, "mpijob/me")
-	want := []string{"may me-worker-0", "may me-worker-1", "may not you-worker-0"}
-	if diff := cmp.Diff(want, s.lines(t, ns, "me-launcher", "may")); diff != "" {
-		t.Errorf("where the launcher may start processes (-want +got):\n%s", diff)
+	got := s.lines(t, ns, "me-launcher", "may")
+	if len(got) != 3 || got[0] != "may me-worker-0" || got[1] != "may me-worker-1" ||
+		!strings.HasPrefix(got[2], "may not you-worker-0: ") || !strings.Contains(got[2], "forbidden") {
+		t.Errorf("where the launcher may start processes: %q", got)
 	}
 	s.kubectl(t, "", "delete", "mpijob", "you", "--namespace="+ns)
 }
@@ -176,12 +202,15 @@ func overSSH(t *testing.T, s *system) {
 	s.gone(t, ns, "pod/pi-worker-0", "pod/pi-worker-1")
 }
 
-// overSSHPRRTE: see overExecPRRTE.
+// overSSHPRRTE: see overExecPRRTE. Without its variable the same launcher computes alone, and nobody is told.
 func overSSHPRRTE(t *testing.T, s *system) {
 	s.needs(t, supplies.MPI5)
 	ns := s.namespace(t, "ssh5")
-	got := s.launched(t, ns, sshJob("pi", supplies.MPI5, "", mpirun("python3", "-c", ring), ""), "rank")
-	if diff := cmp.Diff(ran("pi-worker-0", "pi-worker-1"), got); diff != "" {
+	command := quoted([]string{"bash", "-ec", `export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+mpirun -np 2 python3 -c "$0"
+echo "rank alone on $(env -u PRTE_MCA_prte_default_hostfile mpirun -np 1 hostname)"`, ring})
+	got := s.launched(t, ns, sshJob("pi", supplies.MPI5, "", command, ""), "rank")
+	if diff := cmp.Diff(append(ran("pi-worker-0", "pi-worker-1"), "rank alone on pi-launcher"), got); diff != "" {
 		t.Errorf("what ran where (-want +got):\n%s", diff)
 	}
 }
