@@ -20,7 +20,7 @@ FOOBAR_CRDS := go run ./schema/crd -types ./examples/operators/foobar -o example
 V2BETA1_CRDS := go run ./schema/crd -types ./training/kinds/v2beta1 -o deploy/mpijob-v2beta1 -infix=-v2beta1 -former=false
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test unit integration faults fuzz bench bench-convert generate verify
+.PHONY: help build demo test unit integration e2e faults fuzz bench bench-convert generate verify
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ integration: ## run the tests on real control planes
 	go test -count=1 -v -parallel $(PARALLEL) -timeout 30m ./test/integration
 	@echo "== the fault rig: its fixed sample, and what it stands on (make faults runs all of it); a tiny benchmark"
 	go test -count=1 -v -p 2 -parallel 2 -timeout 20m ./test/faults ./test/faults/proxy ./test/faults/apimodel ./test/faults/disruption ./test/bench
+
+e2e: ## run jobs on a real node: containers, DNS, mpirun (as root on Debian; the first start takes a quarter of an hour)
+	STOIC_E2E=1 go test -count=1 -v -p 1 -timeout 90m ./test/e2e/...
 
 faults: ## hold an operator to its end state under every fault; all historic bugs (SEED, OPERATOR='...')
 	@go run ./cli/cluster/prepare

@@ -1,0 +1,230 @@
+//go:build linux
+
+package supplies
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"stoic/cli/cluster"
+)
+
+// unfinished begins the names of what is being made. What a killed run left under such a name is removed by the next one.
+const unfinished = "unfinished-"
+
+// Names of the images.
+const (
+	Operator = host + "stoic:1"
+	Delivery = host + "kubectl-delivery:1"
+	Pause    = host + "pause:1"
+	MPI      = host + "mpi:1"  // Open MPI 4, MPICH, OpenSSH
+	MPI5     = host + "mpi5:1" // Open MPI 5, OpenSSH
+)
+
+// Supplies are the programs and images of a node.
+type Supplies struct {
+	Dir string // keeps all of them. A node may have a folder in it
+	// ControlPlane becomes etcd, kube-apiserver, kube-controller-manager or kube-scheduler by its first argument.
+	ControlPlane              string
+	Kubelet, Kubectl, CoreDNS string
+	Pause                     string
+	Containerd                string   // folder with containerd, its shim and ctr
+	Runc                      string   // the program
+	CNI                       string   // folder with the plugins
+	Images                    []Image  // in the order in which they are needed
+	Missing                   []string // images that cannot be had here, and why
+
+	lock *os.File
+}
+
+// maker makes supplies.
+type maker struct {
+	dir, root string // the cache, and the root of this module
+	progress  io.Writer
+	began     time.Time
+}
+
+// Prepare makes what is not there yet; that takes a quarter of an hour, once. Until Release no other process can have the
+// supplies. Root is the root of this module.
+func Prepare(ctx context.Context, root string, progress io.Writer) (_ *Supplies, err error) {
+	user, err := os.UserCacheDir()
+	if err != nil {
+		return nil, fmt.Errorf("find a place for programs and images: %w", err)
+	}
+	m := &maker{dir: filepath.Join(user, "stoic", "e2e"), root: root, progress: progress, began: time.Now()}
+	if err := os.MkdirAll(m.dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make a place for programs and images: %w", err)
+	}
+	s := &Supplies{Dir: m.dir}
+	if s.lock, err = acquire(filepath.Join(m.dir, "lock")); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Release())
+		}
+	}()
+	if err := m.clean(); err != nil {
+		return nil, err
+	}
+	if s.ControlPlane, err = cluster.Build(ctx, cluster.Options{Source: filepath.Join(root, "localcluster"), Progress: progress}); err != nil {
+		return nil, err
+	}
+	for _, step := range []func(context.Context, *Supplies) error{m.programs, m.runtime, m.images} {
+		if err := step(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// Release lets other processes have the supplies.
+func (s *Supplies) Release() error {
+	if err := s.lock.Close(); err != nil {
+		return fmt.Errorf("release the programs and images: %w", err)
+	}
+	return nil
+}
+
+// acquire takes the lock, which ends with the process.
+func acquire(path string) (*os.File, error) {
+	lock, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("open the lock of programs and images: %w", err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("another run of make e2e has %s: %w", path, err), lock.Close())
+	}
+	return lock, nil
+}
+
+// clean removes what a killed run began to make.
+func (m *maker) clean() error {
+	left, err := filepath.Glob(filepath.Join(m.dir, unfinished+"*"))
+	if err != nil {
+		return fmt.Errorf("look for what an earlier run left: %w", err)
+	}
+	for _, path := range left {
+		if err := os.RemoveAll(path); err != nil {
+			return fmt.Errorf("remove what an earlier run left: %w", err)
+		}
+	}
+	return nil
+}
+
+func (m *maker) say(format string, args ...any) {
+	fmt.Fprintf(m.progress, "%4.0f s  %s\n", time.Since(m.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// run runs a command; what it said is told only when it fails.
+func (m *maker) run(ctx context.Context, c *exec.Cmd) (string, error) {
+	var out, talk strings.Builder
+	c.Stdout, c.Stderr = &out, &talk
+	if err := c.Run(); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return "", fmt.Errorf("%s: %w\n%s", c, err, tail(talk.String(), 30))
+	}
+	return out.String(), nil
+}
+
+func tail(text string, lines int) string {
+	all := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
+
+// programs compiles what is static: the go tool knows what is up to date.
+func (m *maker) programs(ctx context.Context, s *Supplies) error {
+	bin := filepath.Join(m.dir, "bin")
+	binaries := filepath.Join(m.root, "test/e2e/binaries")
+	version, err := m.goList(ctx, binaries, "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
+	if err != nil {
+		return err
+	}
+	stamp := "-s -w -X k8s.io/component-base/version.gitVersion=" + version
+	for _, build := range []struct{ program, folder, from, flags string }{
+		{"kubelet", binaries, "./kubelet", stamp},
+		{"kubectl", binaries, "./kubectl", stamp},
+		{"coredns", binaries, "./coredns", "-s -w"},
+		{"pause", m.root, "./test/e2e/pause", "-s -w"},
+		{"deliver", m.root, "./test/e2e/deliver", "-s -w"},
+		{"stoic", m.root, ".", "-s -w -X stoic/cli.version=e2e"},
+	} {
+		m.say("compile %s", build.program)
+		c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", build.flags,
+			"-o", filepath.Join(bin, build.program), build.from)
+		c.Dir, c.Env = build.folder, append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=")
+		if _, err := m.run(ctx, c); err != nil {
+			return fmt.Errorf("compile %s: %w", build.program, err)
+		}
+	}
+	s.Kubelet, s.Kubectl, s.CoreDNS, s.Pause = filepath.Join(bin, "kubelet"), filepath.Join(bin, "kubectl"), filepath.Join(bin, "coredns"), filepath.Join(bin, "pause")
+	return nil
+}
+
+func (m *maker) goList(ctx context.Context, folder string, args ...string) (string, error) {
+	c := exec.CommandContext(ctx, "go", append([]string{"list"}, args...)...)
+	c.Dir = folder
+	out, err := m.run(ctx, c)
+	return strings.TrimSpace(out), err
+}
+
+// images writes those of programs anew, and those of Debian unless they are kept.
+func (m *maker) images(ctx context.Context, s *Supplies) error {
+	bin := filepath.Join(m.dir, "bin")
+	path := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+	for _, image := range []struct {
+		name  string
+		files []file
+		run   settings
+	}{
+		{Pause, []file{{path: "pause", from: filepath.Join(bin, "pause")}}, settings{Entrypoint: []string{"/pause"}, User: "65532:65532", Env: path}},
+		// As the Dockerfile says.
+		{Operator, []file{{path: "stoic", from: filepath.Join(bin, "stoic")}, {path: "manager", link: "stoic"}},
+			settings{Entrypoint: []string{"/stoic"}, User: "65532:65532", Env: path}},
+		{Delivery, []file{{path: "deliver", from: filepath.Join(bin, "deliver")}, {path: "bin/kubectl", from: filepath.Join(bin, "kubectl")}},
+			settings{Entrypoint: []string{"/deliver"}, Env: path}},
+	} {
+		m.say("write the image %s", image.name)
+		files := filepath.Join(m.dir, unfinished+"layer.tar")
+		if err := layer(files, image.files); err != nil {
+			return fmt.Errorf("write the image %s: %w", image.name, err)
+		}
+		made := Image{Name: image.name, Tar: m.tar(image.name)}
+		if err := made.write(files, image.run); err != nil {
+			return err
+		}
+		if err := os.Remove(files); err != nil {
+			return fmt.Errorf("write the image %s: %w", image.name, err)
+		}
+		s.Images = append(s.Images, made)
+	}
+	for _, d := range systems() {
+		made, err := m.system(ctx, d, settings{Env: path})
+		switch {
+		case err == nil:
+			s.Images = append(s.Images, made)
+		case d.optional && ctx.Err() == nil:
+			m.say("no image %s: %v", d.image, err)
+			s.Missing = append(s.Missing, fmt.Sprintf("%s: %v", d.image, err))
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// tar is where the archive of an image is kept.
+func (m *maker) tar(image string, more ...string) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(image, host), ":")
+	return filepath.Join(m.dir, strings.Join(append([]string{name}, more...), "-")+".tar")
+}
