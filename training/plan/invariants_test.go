@@ -29,14 +29,14 @@ func checkPlan(t interface {
 }
 
 func brokenRules(o Observed, p Plan) (broken []string) {
+	touched := map[string]bool{} // by resource and name
+	return slices.Concat(brokenJob(o, p), brokenDeletions(o, p, touched), brokenCreations(o, p, touched),
+		brokenSuccesses(o, p), brokenExtras(o, p), brokenStatus(o, p), brokenEvents(o, p))
+}
+
+// brokenJob: what a plan may do at all, and what may become of the ledger.
+func brokenJob(o Observed, p Plan) (broken []string) {
 	say := func(f string, a ...any) { broken = append(broken, fmt.Sprintf(f, a...)) }
-	pods, services := map[string]training.Pod{}, map[string]training.Service{}
-	for _, x := range o.Pods {
-		pods[x.Name] = x
-	}
-	for _, x := range o.Services {
-		services[x.Name] = x
-	}
 	if terminal(&o.Head.Status) != "" && o.Rejection == nil && len(p.Create) > 0 {
 		say("a finished job creates")
 	}
@@ -56,7 +56,13 @@ func brokenRules(o Observed, p Plan) (broken []string) {
 	if had := o.Head.Ledger.Terminal; had != "" && o.Rejection == nil && len(p.Create) > 0 || had != "" && p.Ledger != nil {
 		say("%s is on record, and the job goes on", had)
 	}
-	touched := map[string]bool{}
+	return broken
+}
+
+// brokenDeletions: what is deleted is there, is deleted once, and is on record. What is deleted is noted.
+func brokenDeletions(o Observed, p Plan, touched map[string]bool) (broken []string) {
+	say := func(f string, a ...any) { broken = append(broken, fmt.Sprintf(f, a...)) }
+	pods, services := childrenByName(o)
 	for _, d := range p.Delete {
 		key := d.Resource.Plural + "/" + d.Name
 		if touched[key] {
@@ -82,6 +88,24 @@ func brokenRules(o Observed, p Plan) (broken []string) {
 			}
 		}
 	}
+	return broken
+}
+
+func childrenByName(o Observed) (pods map[string]training.Pod, services map[string]training.Service) {
+	pods, services = map[string]training.Pod{}, map[string]training.Service{}
+	for _, x := range o.Pods {
+		pods[x.Name] = x
+	}
+	for _, x := range o.Services {
+		services[x.Name] = x
+	}
+	return pods, services
+}
+
+// brokenCreations: what is created is wanted, is not there, and is not deleted by the same plan.
+func brokenCreations(o Observed, p Plan, touched map[string]bool) (broken []string) {
+	say := func(f string, a ...any) { broken = append(broken, fmt.Sprintf(f, a...)) }
+	pods, services := childrenByName(o)
 	wanted := map[string]bool{}
 	if o.Job != nil {
 		for _, r := range o.Job.ReplicaTypes {
@@ -116,9 +140,12 @@ func brokenRules(o Observed, p Plan) (broken []string) {
 			say("%s: no JSON: %s", key, c.Body)
 		}
 	}
-	broken = append(broken, brokenSuccesses(o, p)...)
-	broken = append(broken, brokenExtras(o, p)...)
-	broken = append(broken, brokenStatus(o, p)...)
+	return broken
+}
+
+// brokenEvents: an event can be sent, is of now, and is one of its key.
+func brokenEvents(o Observed, p Plan) (broken []string) {
+	say := func(f string, a ...any) { broken = append(broken, fmt.Sprintf(f, a...)) }
 	problems := map[string]bool{}
 	for _, e := range p.Events {
 		if e.Key != "" && (problems[e.Reason] || e.Count == nil || e.Count.Reason != e.Reason || e.Settle >= time.Second || training.PodProblemLabel(e.Reason) == "") {
