@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"stoic/test/untyped"
 )
 
 func TestEncode(t *testing.T) {
@@ -28,7 +30,7 @@ func TestEncode(t *testing.T) {
 			t.Errorf("got %s, want %s", got, c.want)
 		}
 	}
-	if deep := new(Encoder).Encode(nested(100000)); !bytes.Contains(deep, []byte("null")) || len(deep) > 10000 {
+	if deep := new(Encoder).Encode(untyped.Nested(100000)); !bytes.Contains(deep, []byte("null")) || len(deep) > 10000 {
 		t.Errorf("%d bytes", len(deep))
 	}
 }
@@ -56,17 +58,4 @@ func TestEncodeAgrees(t *testing.T) {
 			t.Fatal(diff)
 		}
 	})
-}
-
-// nested is a value of so many levels.
-func nested(depth int) any {
-	var v any = "deep"
-	for i := range depth {
-		if i%2 == 0 {
-			v = map[string]any{"a": v}
-		} else {
-			v = []any{v}
-		}
-	}
-	return v
 }

@@ -87,6 +87,19 @@ func Replace(v any, leaf func(any) any) any {
 	return leaf(v)
 }
 
+// Nested is a value of so many levels, objects and lists by turns.
+func Nested(depth int) any {
+	var v any = "deep"
+	for i := range depth {
+		if i%2 == 0 {
+			v = map[string]any{"a": v}
+		} else {
+			v = []any{v}
+		}
+	}
+	return v
+}
+
 // Equal compares JSON; of anything else, and of what differs from itself, only the type.
 func Equal(a, b any) bool {
 	switch a := a.(type) {

@@ -118,7 +118,7 @@ func TestFaultStatusRows(t *testing.T) {
 		{"nanoseconds", map[string]any{"startTime": "2026-01-01T00:00:00.999999999Z"}, "unclean"},
 		{"a list", []any{}, "unclean"},
 		{"a text", "Succeeded", "unclean"},
-		{"deep", nested(10000), "unclean"},
+		{"deep", untyped.Nested(10000), "unclean"},
 	} {
 		raw := sound(t)
 		raw["status"] = c.status

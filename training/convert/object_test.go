@@ -157,7 +157,7 @@ func TestDepth(t *testing.T) {
 	place := "spec.tfReplicaSpecs.Worker.template.spec.containers[0].future"
 	for depth, rejected := range map[int]bool{1: false, depthLimit: false, depthLimit + 1: true, 10000: true} {
 		raw := sound(t)
-		container(t, raw)["future"] = nested(depth)
+		container(t, raw)["future"] = untyped.Nested(depth)
 		got := check(t, raw)
 		if (got.Rejection != nil) != rejected {
 			t.Errorf("%d levels: rejected %t", depth, !rejected)
@@ -170,8 +170,8 @@ func TestDepth(t *testing.T) {
 	}
 	for _, place := range [][]any{{}, {"spec"}, {"metadata"}, {"spec", "tfReplicaSpecs", "Worker"}, {"spec", "tfReplicaSpecs", "Worker", "template"}} {
 		raw := sound(t)
-		at(t, raw, place...).(map[string]any)["future"] = nested(10000)
-		raw["status"] = nested(10000)
+		at(t, raw, place...).(map[string]any)["future"] = untyped.Nested(10000)
+		raw["status"] = untyped.Nested(10000)
 		if got := check(t, raw); got.Job == nil || !got.Status.Unclean {
 			t.Errorf("%v: what is not kept may be of any depth: %s", place, describe(got))
 		}

@@ -117,21 +117,9 @@ func mutations() []any {
 		untyped.Missing{}, nil, "", "x", "  ", int64(0), int64(-1), int64(1 << 31), int64(1 << 32), int64(math.MaxInt64), int64(math.MinInt64),
 		1e308, -1e308, 1.5, 3.0, math.NaN(), math.Inf(-1), true, false, []any{}, []any{nil}, map[string]any{}, map[string]any{"": int64(1)},
 		map[string]any{"a": map[string]any{"b": nil}}, "Never", "Worker", "tensorflow", "4", "true", "64Gb", "1e9999999",
-		strings.Repeat("x", 1<<16), "a\xffb\ud7ff\u202e\x00\n", nested(100), 3, int32(3), uint64(math.MaxUint64), float32(2),
+		strings.Repeat("x", 1<<16), "a\xffb\ud7ff\u202e\x00\n", untyped.Nested(100), 3, int32(3), uint64(math.MaxUint64), float32(2),
 		json.Number("12"), json.Number("zwölf"), []string{"a"}, struct{}{}, map[string]string{"a": "b"}, func() {},
 	}
-}
-
-func nested(depth int) any {
-	var v any = "deep"
-	for i := range depth {
-		if i%2 == 0 {
-			v = map[string]any{"a": v}
-		} else {
-			v = []any{v}
-		}
-	}
-	return v
 }
 
 // TestEveryNodeEveryMutation replaces every node of a sound object by every mutation.

@@ -30,7 +30,7 @@ func worst(t testing.TB) map[string]map[string]any {
 		"arguments that are numbers, 10,000":  func(_, _, c map[string]any) { c["args"] = items(10_000, func(i int) any { return int64(i) }) },
 		"fields that are unknown, 10,000":     func(_, _, c map[string]any) { maps.Copy(c, keyed(10_000, "x")) },
 		"fields that are unknown":             func(_, _, c map[string]any) { maps.Copy(c, keyed(60_000, "x")) },
-		"a field that is unknown and deep":    func(_, s, _ map[string]any) { s["future"] = nested(megabytes / 10) },
+		"a field that is unknown and deep":    func(_, s, _ map[string]any) { s["future"] = untyped.Nested(megabytes / 10) },
 		"a field that is unknown and wide":    func(_, s, _ map[string]any) { s["future"] = keyed(40_000, []any{int64(1), "x"}) },
 		"labels":                              func(p, _, _ map[string]any) { p["metadata"] = map[string]any{"labels": keyed(60_000, "x")} },
 		"labels that are numbers":             func(p, _, _ map[string]any) { p["metadata"] = map[string]any{"labels": keyed(60_000, int64(1))} },

@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -9,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stoic/training"
+	"stoic/training/kinds"
 )
 
 // canaryLimit is how long a healthy job of a kind that is not concerned may take. It runs for canaryRuns.
@@ -25,6 +27,16 @@ type canary struct {
 	done   chan struct{}
 	took   []time.Duration
 	err    error
+}
+
+// besideCanary does something while a canary runs, a PyTorchJob, which it must not disturb.
+func (g *environment) besideCanary(ctx context.Context, do func() error) (err error) {
+	canary, err := g.startCanary(ctx, kinds.PyTorchJob())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, canary.end()) }()
+	return do()
 }
 
 // startCanary starts one, after a first job that shows that it can.

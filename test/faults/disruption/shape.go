@@ -26,7 +26,7 @@ const (
 
 // under runs a plan on a control plane with one changed CRD, a running operator and a canary of the other kind.
 func under(ctx context.Context, env Env, change func(*unstructured.Unstructured), do func(context.Context, *environment) error) error {
-	return on(ctx, env, []string{env.crd("pytorchjobs")}, func(ctx context.Context, g *environment) (err error) {
+	return on(ctx, env, []string{env.crd("pytorchjobs")}, func(ctx context.Context, g *environment) error {
 		crd, err := definition(env.crd("tfjobs"))
 		if err != nil {
 			return err
@@ -41,12 +41,7 @@ func under(ctx context.Context, env Env, change func(*unstructured.Unstructured)
 		if err := g.start(ctx); err != nil {
 			return err
 		}
-		canary, err := g.startCanary(ctx, kinds.PyTorchJob())
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, canary.end()) }()
-		return do(ctx, g)
+		return g.besideCanary(ctx, func() error { return do(ctx, g) })
 	})
 }
 

@@ -143,19 +143,14 @@ type madeAnew struct {
 
 func (m madeAnew) run(ctx context.Context, env Env) error {
 	crds := filepath.Dir(env.crd("x"))
-	return on(ctx, env, []string{crds}, func(ctx context.Context, g *environment) (err error) {
+	return on(ctx, env, []string{crds}, func(ctx context.Context, g *environment) error {
 		if err := g.namespace(ctx, "load"); err != nil {
 			return err
 		}
 		if err := g.start(ctx); err != nil {
 			return err
 		}
-		canary, err := g.startCanary(ctx, kinds.PyTorchJob())
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, canary.end()) }()
-		return m.cycles(ctx, g)
+		return g.besideCanary(ctx, func() error { return m.cycles(ctx, g) })
 	})
 }
 

@@ -16,28 +16,35 @@ import (
 	"stoic/test/faults/proxy"
 )
 
+// object is one at a version. Its text, if there is one, is the rest of it in YAML.
+func object(t *testing.T, namespace, name string, version int, kind, uid string, text []string) *unstructured.Unstructured {
+	t.Helper()
+	u := &unstructured.Unstructured{Object: map[string]any{}}
+	if len(text) > 0 {
+		data, err := yaml.YAMLToJSON([]byte(text[0]))
+		if err == nil {
+			err = json.Unmarshal(data, &u.Object) // whole numbers as they come from an API server
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	u.SetKind(kind)
+	u.SetNamespace(namespace)
+	u.SetName(name)
+	u.SetUID(types.UID(uid))
+	u.SetResourceVersion(fmt.Sprint(version))
+	return u
+}
+
 // recorded is a run in the making: each line is "TYPE KIND NAMESPACE/NAME UID" and more in YAML.
 func recorded(t *testing.T, lines ...string) *history.Run {
 	t.Helper()
 	var versions []history.Version
 	for i, line := range lines {
 		words := strings.SplitN(line, " ", 5)
-		u := &unstructured.Unstructured{Object: map[string]any{}}
-		if len(words) > 4 {
-			text, err := yaml.YAMLToJSON([]byte(words[4]))
-			if err == nil {
-				err = json.Unmarshal(text, &u.Object) // whole numbers as they come from an API server
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
 		namespace, name, _ := strings.Cut(words[2], "/")
-		u.SetKind(words[1])
-		u.SetNamespace(namespace)
-		u.SetName(name)
-		u.SetUID(types.UID(words[3]))
-		u.SetResourceVersion(fmt.Sprint(i + 1))
+		u := object(t, namespace, name, i+1, words[1], words[3], words[4:])
 		resource := core("configmaps")
 		if words[1] == "FooBar" {
 			resource = fooBarResource("foobars")

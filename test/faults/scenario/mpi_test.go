@@ -7,12 +7,9 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/watch"
-	"sigs.k8s.io/yaml"
 
 	"stoic/test/faults/history"
 	"stoic/test/faults/oracle"
@@ -28,21 +25,7 @@ func mpiRun(t *testing.T, version string, lines ...string) *history.Run {
 	var versions []history.Version
 	for i, line := range lines {
 		words := strings.SplitN(line, " ", 6)
-		u := &unstructured.Unstructured{Object: map[string]any{}}
-		if len(words) > 5 {
-			text, err := yaml.YAMLToJSON([]byte(words[5]))
-			if err == nil {
-				err = json.Unmarshal(text, &u.Object) // whole numbers as they come from an API server
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		u.SetKind(words[1])
-		u.SetNamespace("ns")
-		u.SetName(words[2])
-		u.SetUID(types.UID(words[3]))
-		u.SetResourceVersion(fmt.Sprint(i + 1))
+		u := object(t, "ns", words[2], i+1, words[1], words[3], words[5:])
 		if yes := true; words[4] != "-" {
 			u.SetOwnerReferences([]metav1.OwnerReference{{UID: types.UID(words[4]), Controller: &yes}})
 		}
