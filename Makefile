@@ -51,7 +51,7 @@ integration: ## run the tests on real control planes
 	go test -count=1 -v -run 'Flood|NamespaceTerminates' ./controller ./controller/events
 	go test -count=1 -v -parallel $(PARALLEL) -timeout 30m ./test/integration
 	@echo "== the fault rig: its fixed sample, and what it stands on (make faults runs all of it); a tiny benchmark"
-	go test -count=1 -v -p 2 -parallel 2 -timeout 20m ./test/faults ./test/faults/proxy ./test/faults/world ./test/faults/disruption ./test/bench
+	go test -count=1 -v -p 2 -parallel 2 -timeout 20m ./test/faults ./test/faults/proxy ./test/faults/apimodel ./test/faults/disruption ./test/bench
 
 e2e: ## run jobs on a real node: containers, DNS, mpirun (as root on Debian; the first start takes a quarter of an hour)
 	STOIC_E2E=1 go test -count=1 -v -p 1 -timeout 90m ./test/e2e/...

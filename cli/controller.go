@@ -26,7 +26,8 @@ import (
 // its own were too small to use (docs/compatibility.md).
 type controllerFlags struct {
 	kubeconfig            string
-	metrics, probes       string
+	metrics               program.MetricsFlags
+	probes                string
 	profiling             bool
 	namespace             string
 	kinds                 []string
@@ -67,7 +68,7 @@ TF_CONFIG), GOMEMLIMIT (instead of nine tenths of the container's memory limit).
 
 func (f *controllerFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "file that says how to reach the API server (default: $KUBECONFIG, else the pod's service account)")
-	flags.StringVar(&f.metrics, "metrics-bind-address", ":8080", `where /metrics is served; "0" for nowhere`)
+	f.metrics.Register(flags)
 	flags.StringVar(&f.probes, "health-probe-bind-address", ":8081", `where /healthz and /readyz are served; "0" for nowhere`)
 	flags.BoolVar(&f.profiling, "profiling", false, "serve profiles for go tool pprof beside the metrics, at /debug/pprof/")
 	flags.StringVar(&f.namespace, "namespace", "", "serve this namespace only (default: $KUBEFLOW_NAMESPACE, else all)")
@@ -123,8 +124,6 @@ func (f *controllerFlags) check() error {
 		return usageError(fmt.Errorf("--namespace: found %q, must be the name of one namespace, or be left out for all", f.namespace))
 	}
 	switch {
-	case f.metrics == "":
-		return usageError(errors.New(`--metrics-bind-address: found "", must be an address such as ":8080", or "0" for nowhere`))
 	case f.probes == "":
 		return usageError(errors.New(`--health-probe-bind-address: found "", must be an address such as ":8081", or "0" for nowhere`))
 	case f.leaseName == "":
@@ -142,7 +141,7 @@ func (f *controllerFlags) check() error {
 	case f.gangScheduler != "" && f.nativeGang:
 		return usageError(errors.New("--native-gang-scheduling: found beside --gang-scheduler-name, must be one of the two"))
 	}
-	return nil
+	return f.metrics.Check()
 }
 
 // served picks the kinds that --enable-scheme names.
@@ -208,7 +207,7 @@ func (f *controllerFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	o := daemon{config: config, kinds: kinds, namespace: f.namespace, threads: f.threads, eventQPS: f.eventQPS,
-		metrics: f.metrics, probes: f.probes, profiling: f.profiling, log: log}
+		metrics: f.metrics, probes: f.probes, profiling: f.profiling, log: log, logFlags: &f.log}
 	if f.leaderElect {
 		o.election = &election.Lease{Namespace: f.leaseSpace, Name: f.leaseName}
 	}
@@ -226,21 +225,22 @@ func (f *controllerFlags) config() (*rest.Config, error) {
 
 // daemon is the running program: the process, and the kinds that it serves.
 type daemon struct {
-	config          *rest.Config
-	kinds           []*training.Kind
-	namespace       string
-	threads         int
-	eventQPS        float32
-	metrics, probes string // addresses, or "0"
-	profiling       bool
-	election        *election.Lease
-	log             *zap.Logger
+	config    *rest.Config
+	kinds     []*training.Kind
+	namespace string
+	threads   int
+	eventQPS  float32
+	metrics   program.MetricsFlags
+	probes    string // address, or "0"
+	profiling bool
+	election  *election.Lease
+	log       *zap.Logger
+	logFlags  *program.LogFlags // that made the log
 }
 
 func (o daemon) run(ctx context.Context) error {
 	registry := program.NewRegistry()
-	registry.MustRegister(BuildInfo())
-	return program.Process{Registry: registry, Version: version, UserAgent: "stoic", Metrics: o.metrics, Probes: o.probes, Profiling: o.profiling,
+	return program.Process{Registry: registry, Version: version, UserAgent: "stoic", Metrics: o.metrics, Probes: o.probes, Profiling: o.profiling, Log: o.logFlags,
 		Controller: controller.Options{Name: operator.Name, Config: o.config, Watches: operator.Watches(o.kinds, operator.NewMetrics(registry)),
 			Namespace: o.namespace, Workers: o.threads, EventQPS: o.eventQPS, Lease: o.election, Log: o.log}}.Run(ctx)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"stoic/test/operator"
 	"stoic/training"
 	"stoic/training/kinds"
 )
@@ -37,12 +38,14 @@ func unreachable(t *testing.T) string {
 	return file
 }
 
-// free is a loopback address on which nobody listens.
+// free is a loopback address on which nobody listens, and that nobody else is given meanwhile.
 func free(t *testing.T) string {
 	t.Helper()
-	l := occupied(t)
-	defer l.Close()
-	return l.Addr().String()
+	address, err := operator.Address()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return address
 }
 
 func occupied(t *testing.T) net.Listener {
@@ -51,7 +54,7 @@ func occupied(t *testing.T) net.Listener {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = l.Close() }) // closed already where it was to be
+	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
 

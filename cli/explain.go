@@ -9,11 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"stoic/schema"
+	"stoic/training"
 	"stoic/training/kinds"
 )
 
 func newExplainCommand() *cobra.Command {
 	var recursive bool
+	var version string
 	cmd := &cobra.Command{
 		Use:   "explain [PATH|CODE]",
 		Short: "Say what a field of a job is, or what a code of a problem means",
@@ -22,6 +24,8 @@ path is that of kubectl explain, or one out of a message: it may have names of r
 leave them out; it begins with the kind, in any spelling, or with spec.
 
 Or explain a code of a problem: what it means, what to do, and a manifest that gets it.
+
+Of a kind with several versions the first one that has the field is explained; --api-version chooses another.
 
 Without an argument it lists the kinds and the codes. It needs no cluster.`,
 		Example: `  # What the operator does with a field, and without it
@@ -33,12 +37,15 @@ Without an argument it lists the kinds and the codes. It needs no cluster.`,
   # The place that a message speaks of
   stoic explain 'spec.tfReplicaSpecs.Worker.template.spec.containers[0].args'
 
+  # A field of another version
+  stoic explain spec.runPolicy --api-version=kubeflow.org/v2beta1
+
   # What a code means, with an example
   stoic explain MisplacedField`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeTopic,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := explain(args, recursive)
+			text, err := explain(args, version, recursive)
 			if err != nil {
 				return err
 			}
@@ -46,11 +53,30 @@ Without an argument it lists the kinds and the codes. It needs no cluster.`,
 			return err
 		},
 	}
+	cmd.Flags().StringVar(&version, apiVersionFlag, "", "group and version of the kind that is meant, such as kubeflow.org/v2beta1")
+	// The flag is defined above and has no other completion.
+	_ = cmd.RegisterFlagCompletionFunc(apiVersionFlag, cobra.FixedCompletions(apiVersions(kinds.Served()), cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().BoolVar(&recursive, "recursive", false, "list the fields below those below, too, without a word on each")
 	return cmd
 }
 
-func explain(args []string, recursive bool) (string, error) {
+const apiVersionFlag = "api-version"
+
+// apiVersions of kinds, each once.
+func apiVersions(of []*training.Kind) (all []string) {
+	for _, kind := range of {
+		if !slices.Contains(all, kind.APIVersion()) {
+			all = append(all, kind.APIVersion())
+		}
+	}
+	return all
+}
+
+func explain(args []string, version string, recursive bool) (string, error) {
+	if known := apiVersions(kinds.Served()); version != "" && !slices.Contains(known, version) {
+		return "", usageError(fmt.Errorf("--%s: found %s, must be one of %s; %s", apiVersionFlag, schema.Quote(version), strings.Join(known, ", "),
+			schema.DidYouMean(version, known, "leave it out for the first that has the field")))
+	}
 	if len(args) == 0 {
 		return topics(), nil
 	}
@@ -63,7 +89,7 @@ func explain(args []string, recursive bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	at, err := lookUp(manuals, strings.TrimSuffix(args[0], ":"))
+	at, err := lookUp(ofVersion(manuals, version), strings.TrimSuffix(args[0], ":"))
 	if err != nil {
 		return "", usageError(err)
 	}
@@ -74,8 +100,8 @@ func explain(args []string, recursive bool) (string, error) {
 func topics() string {
 	var b strings.Builder
 	b.WriteString("KINDS:\n")
-	for _, kind := range kinds.All() {
-		fmt.Fprintf(&b, "  %-20s stoic explain %s\n", kind.Name, kind.Singular)
+	for _, kind := range kinds.Served() {
+		fmt.Fprintf(&b, "  %-20s stoic explain %s\n", strings.TrimSuffix(kind.Name+" "+kind.Version, " v1"), kind.Singular+versionFlag(kind))
 	}
 	b.WriteString("\nCODES OF PROBLEMS:\n")
 	for _, code := range schema.Codes() {
@@ -85,13 +111,13 @@ func topics() string {
 }
 
 // completeTopic offers codes and kinds, and then one level of a path at a time.
-func completeTopic(_ *cobra.Command, args []string, begun string) (found []string, directive cobra.ShellCompDirective) {
+func completeTopic(cmd *cobra.Command, args []string, begun string) (found []string, directive cobra.ShellCompDirective) {
 	directive = cobra.ShellCompDirectiveNoFileComp
 	if len(args) > 0 {
 		return nil, directive
 	}
 	offer := func(word, about string) {
-		if strings.HasPrefix(word, begun) {
+		if strings.HasPrefix(word, begun) && !slices.ContainsFunc(found, func(offered string) bool { return offered == word || strings.HasPrefix(offered, word+"\t") }) {
 			found = append(found, cobra.CompletionWithDesc(word, about))
 		}
 	}
@@ -112,16 +138,24 @@ func completeTopic(_ *cobra.Command, args []string, begun string) (found []strin
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	at, err := lookUp(manuals, begun[:end])
-	if err != nil {
+	version, _ := cmd.Flags().GetString(apiVersionFlag)
+	anywhere := false
+	for _, of := range byVersion(ofVersion(manuals, version)) {
+		at, err := lookUpIn(of, begun[:end])
+		if err != nil {
+			continue
+		}
+		anywhere = true
+		for _, key := range at.keys() {
+			offer(begun[:end+1]+key, "")
+		}
+		below := at.field.below()
+		for _, name := range below.names() {
+			offer(begun[:end+1]+name, below.Properties[name].Description)
+		}
+	}
+	if !anywhere {
 		return nil, directive
-	}
-	for _, key := range at.keys() {
-		offer(begun[:end+1]+key, "")
-	}
-	below := at.field.below()
-	for _, name := range below.names() {
-		offer(begun[:end+1]+name, below.Properties[name].Description)
 	}
 	slices.Sort(found)
 	return found, directive | cobra.ShellCompDirectiveNoSpace

@@ -22,7 +22,7 @@ func explainCode(code schema.Code) (string, error) {
 	section(&b, "WHAT TO DO", wrapped(code.Remedy()))
 	section(&b, "EXAMPLE", wrapped(shown.About))
 	fmt.Fprintf(&b, "\n    # examples/%s\n    %s\n", shown.File, indented(strings.TrimSpace(shown.Manifest)))
-	fmt.Fprintf(&b, "\n    $ stoic validate %s\n    %s\n", path.Base(shown.File), indented(strings.TrimSpace(shown.Told)))
+	fmt.Fprintf(&b, "\n    $ stoic validate %s\n    %s\n", path.Base(shown.File), indented(strings.TrimSpace(shown.Reported)))
 	return b.String(), nil
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -51,6 +52,10 @@ func others() map[string]string {
 		"spec.slotsPerWorker":                                    `2`,
 		"spec.cleanPodPolicy":                                    `"All"`,
 		"spec.mainContainer":                                     `"mpi"`,
+		"spec.runLauncherAsWorker":                               `true`,
+		"spec.sshAuthMountPath":                                  `"/home/a/.ssh"`,
+		"spec.launcherCreationPolicy":                            `"WaitForWorkersReady"`,
+		"spec.mpiImplementation":                                 `"MPICH"`,
 		"ROLES.replicas":                                         `2`,
 		"ROLES.restartPolicy":                                    `"Always"`,
 		"ROLES.template.spec.restartPolicy":                      `"Always"`,
@@ -61,8 +66,12 @@ func others() map[string]string {
 // converted is what becomes of a job of one role, with one field set to a value or, without one, left out.
 func converted(t *testing.T, kind *training.Kind, role string, at []string, value string) *convert.Result {
 	t.Helper()
+	container, replicas := cmp.Or(kind.Container, "main"), ""
+	if known := kind.ReplicaType(role); known.Replicas == 0 {
+		replicas = `"replicas": 1, `
+	}
 	text := `{"apiVersion": "` + kind.APIVersion() + `", "kind": "` + kind.Name + `", "metadata": {"name": "a"}, "spec": {"runPolicy": {"schedulingPolicy": {}},
-		"` + kind.ReplicaSpecsField + `": {"` + role + `": {"template": {"spec": {"containers": [{"name": "` + kind.Container + `", "image": "a"}]}}}}}}`
+		"` + kind.ReplicaSpecsField + `": {"` + role + `": {` + replicas + `"template": {"spec": {"containers": [{"name": "` + container + `", "image": "a"}]}}}}}}`
 	var object map[string]any
 	if err := kjson.Unmarshal([]byte(text), &object); err != nil {
 		t.Fatal(err)
@@ -71,7 +80,7 @@ func converted(t *testing.T, kind *training.Kind, role string, at []string, valu
 	roles, _ := spec[kind.ReplicaSpecsField].(map[string]any)
 	for _, other := range kind.ReplicaTypes {
 		if other.Required && roles[other.Name] == nil {
-			roles[other.Name] = map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": kind.Container, "image": "a"}}}}}
+			roles[other.Name] = map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": container, "image": "a"}}}}}
 		}
 	}
 	if len(at) > 2 && at[1] == "elasticPolicy" {
@@ -102,7 +111,7 @@ func converted(t *testing.T, kind *training.Kind, role string, at []string, valu
 
 // TestDefaults holds what is said of fields that are left out against what the converter does.
 func TestDefaults(t *testing.T) {
-	for _, kind := range kinds.All() {
+	for _, kind := range kinds.Served() {
 		values := others()
 		for _, d := range kind.Defaults() {
 			pattern, ofRole := d.Path, strings.HasPrefix(d.Path, "spec."+kind.ReplicaSpecsField+".")
@@ -116,7 +125,13 @@ func TestDefaults(t *testing.T) {
 				} else if role.Name != kind.ReplicaTypes[len(kind.ReplicaTypes)-1].Name {
 					continue // once is enough
 				}
-				checkDefault(t, kind, role.Name, at, d, values[pattern])
+				other := values[pattern]
+				for _, policy := range kind.RestartPolicies {
+					if strings.HasSuffix(pattern, "ROLES.restartPolicy") && policy != cmp.Or(role.Restart, kind.Restart) {
+						other = strconv.Quote(string(policy))
+					}
+				}
+				checkDefault(t, kind, role.Name, at, d, other)
 			}
 		}
 	}
@@ -132,6 +147,12 @@ func checkDefault(t *testing.T, kind *training.Kind, role string, at []string, d
 		}
 		if d.Value+d.Means != "" {
 			t.Errorf("%s is required and has a default", path)
+		}
+		return
+	}
+	if known := kind.ReplicaType(role); known.Replicas < known.AtLeast && strings.HasSuffix(path, "."+role+".replicas") {
+		if without.Rejection == nil || without.Rejection.Problems[0].Path != path || !strings.Contains(d.Means, "to be set for "+role) {
+			t.Errorf("%s cannot be left out; said is %q, without it: %+v", path, d.Means, without.Rejection)
 		}
 		return
 	}

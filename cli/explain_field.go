@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -21,7 +20,7 @@ type manual struct {
 	root  *field
 }
 
-// field is one node of a CRD's schema, as far as it is of interest to people.
+// field is one node of a CRD's schema, as far as it is of interest to users.
 type field struct {
 	Type, Description    string
 	Enum                 []any
@@ -37,7 +36,7 @@ type field struct {
 
 func readManuals() ([]*manual, error) {
 	var all []*manual
-	for _, kind := range kinds.All() {
+	for _, kind := range kinds.Served() {
 		m, err := readManual(kind)
 		if err != nil {
 			return nil, fmt.Errorf("read the built-in CRD of %s: %w", kind.Name, err)
@@ -48,7 +47,7 @@ func readManuals() ([]*manual, error) {
 }
 
 func readManual(kind *training.Kind) (*manual, error) {
-	text, err := fs.ReadFile(deploy.Files(), "crd/"+kind.Plural+".yaml")
+	text, err := deploy.CRD(kind.Plural, kind.Singular, kind.Version)
 	if err != nil {
 		return nil, err
 	}

@@ -24,8 +24,47 @@ type topic struct {
 	kinds    string                     // that have it, if the path named none
 }
 
-// lookUp follows a path that begins with a kind, or with a field that is the same in all kinds that have it.
-func lookUp(manuals []*manual, path string) (topic, error) {
+// ofVersion are the manuals of an API version, of all if it is empty.
+func ofVersion(manuals []*manual, version string) []*manual {
+	return slices.DeleteFunc(slices.Clone(manuals), func(m *manual) bool { return version != "" && m.kind.APIVersion() != version })
+}
+
+// byVersion are the manuals of each API version, in the order in which the versions are first met.
+func byVersion(manuals []*manual) (versions [][]*manual) {
+	for _, m := range manuals {
+		at := slices.IndexFunc(versions, func(of []*manual) bool { return of[0].kind.APIVersion() == m.kind.APIVersion() })
+		if at < 0 {
+			at, versions = len(versions), append(versions, nil)
+		}
+		versions[at] = append(versions[at], m)
+	}
+	return versions
+}
+
+// versionFlag is what a command needs besides a path to mean a version that is not the first of its kind.
+func versionFlag(kind *training.Kind) string {
+	if kind.Version == "v1" {
+		return ""
+	}
+	return " --" + apiVersionFlag + "=" + kind.APIVersion()
+}
+
+// lookUp follows a path in the first API version that has it.
+func lookUp(manuals []*manual, path string) (at topic, err error) {
+	for i, of := range byVersion(manuals) {
+		found, failed := lookUpIn(of, path)
+		if failed == nil {
+			return found, nil
+		}
+		if i == 0 {
+			err = failed
+		}
+	}
+	return at, err
+}
+
+// lookUpIn follows a path that begins with a kind, or with a field that is the same in all kinds that have it.
+func lookUpIn(manuals []*manual, path string) (topic, error) {
 	steps := stepsOf(path)
 	if plain := strings.NewReplacer(".", ""); len(steps) == 0 || steps[0] == "" || plain.Replace(strings.Join(steps, "")) != plain.Replace(path) {
 		return topic{}, fmt.Errorf("found %s, must be a code, or a path such as tfjob.spec.runPolicy", schema.Quote(path))
@@ -181,7 +220,7 @@ func (t topic) unknown(step string) error {
 	case n <= 10:
 		return fmt.Errorf("%s; its fields are %s", text, strings.Join(known, ", "))
 	}
-	return fmt.Errorf("%s; `stoic explain %s` lists its fields", text, t.argument())
+	return fmt.Errorf("%s; `stoic explain %s` lists its fields", text, t.argument()+versionFlag(t.manual.kind))
 }
 
 // argument is what leads here.

@@ -35,6 +35,8 @@ func TestExplainGolden(t *testing.T) {
 		"error":    {"typemismatch"},
 		"warning":  {"MISPLACEDFIELD"},
 		"of-edits": {"Immutable"},
+		"newer":    {"mpijob.spec.sshAuthMountPath"},
+		"version":  {"mpijob.spec", "--api-version=kubeflow.org/v2beta1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, errOut, code := called(append([]string{"stoic", "explain"}, args...)...)
@@ -94,6 +96,15 @@ func TestExplainUnknown(t *testing.T) {
 			t.Errorf("%.80s: code %d, stdout %q, stderr %q, want %q", argument, code, out, errOut, says)
 		}
 	}
+	for version, says := range map[string]string{
+		"v1":                   `--api-version: found "v1", must be one of kubeflow.org/v1, kubeflow.org/v2beta1; leave it out`,
+		"kubeflow.org/v2beta":  `did you mean "kubeflow.org/v2beta1"?`,
+		"kubeflow.org/v2beta1": `found "tfjob", must be a code`,
+	} {
+		if out, errOut, code := called("stoic", "explain", "tfjob.spec", "--api-version", version); code != 2 || out != "" || !strings.Contains(errOut, says) {
+			t.Errorf("%s: code %d, stdout %q, stderr %q, want %q", version, code, out, errOut, says)
+		}
+	}
 	if out, errOut, code := called("stoic", "explain", "tfjob", "spec"); code != 2 || out != "" || errOut == "" {
 		t.Errorf("two arguments: code %d, stdout %q, stderr %q", code, out, errOut)
 	}
@@ -133,17 +144,17 @@ func TestExplainMessages(t *testing.T) {
 	line := regexp.MustCompile(`(?m): (?:error|warning): (\S+): .* \[(\w+)\]$`)
 	asked := 0
 	for _, m := range all {
-		for _, told := range line.FindAllStringSubmatch(m.Told, -1) {
-			there := !slices.Contains([]schema.Code{schema.UnknownField, schema.MisplacedField, schema.UnknownReplicaType}, schema.Code(told[2])) ||
-				strings.Contains(told[0], "deprecated")
-			path := told[1]
+		for _, reported := range line.FindAllStringSubmatch(m.Reported, -1) {
+			there := !slices.Contains([]schema.Code{schema.UnknownField, schema.MisplacedField, schema.UnknownReplicaType}, schema.Code(reported[2])) ||
+				strings.Contains(reported[0], "deprecated")
+			path := reported[1]
 			if _, kind, named := strings.Cut(m.Manifest, "\nkind: "); named && !there { // another kind may have that field
 				kind, _, _ = strings.Cut(kind, "\n")
 				path = strings.ToLower(kind) + "." + path
 			}
 			_, errOut, code := called("stoic", "explain", path)
 			if there != (code == 0) {
-				t.Errorf("%s: code %d, stderr %q", told[1], code, errOut)
+				t.Errorf("%s: code %d, stderr %q", reported[1], code, errOut)
 			}
 			asked++
 		}
@@ -163,6 +174,7 @@ func TestExplainCompletion(t *testing.T) {
 		"spec.tfReplicaSpecs.Worker.re": {"spec.tfReplicaSpecs.Worker.replicas", "spec.tfReplicaSpecs.Worker.restartPolicy", noSpace},
 		"tfjob.spec.runPolicy.suspend.": {noSpace},
 		"tfjob.spek.":                   {space},
+		"mpijob.spec.s":                 {"mpijob.spec.slotsPerWorker", "mpijob.spec.sshAuthMountPath", noSpace},
 		"Mis":                           {"MisplacedField", "MissingField", "MissingContainer", space},
 		"Immutable":                     {"Immutable", space},
 		"nothing-begins-like-this":      {space},

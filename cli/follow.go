@@ -140,7 +140,7 @@ func (s *stage) note(head *training.Head, open map[string]example, seen map[stri
 
 // report prints the jobs, the events of the rejected ones and some metrics, each with the command that shows it.
 func (s *stage) report(ctx context.Context, jobs []example) error {
-	if err := s.untilTold(ctx, jobs); err != nil {
+	if err := s.untilReported(ctx, jobs); err != nil {
 		return err
 	}
 	if err := s.kubectl.show(ctx, s.out, "get", plurals(), "-A"); err != nil {
@@ -161,8 +161,8 @@ func (s *stage) report(ctx context.Context, jobs []example) error {
 	})
 }
 
-// untilTold waits until every rejected example has its event: conditions come first, events follow.
-func (s *stage) untilTold(ctx context.Context, jobs []example) error {
+// untilReported waits until every rejected example has its event: conditions come first, events follow.
+func (s *stage) untilReported(ctx context.Context, jobs []example) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 30*time.Second, errors.New("the events did not come"))
 	defer cancel()
 	for {

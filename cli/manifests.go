@@ -49,9 +49,9 @@ func writeOlderCRDs(folder string) error {
 		return fmt.Errorf("make a folder for the older CRDs: %w", err)
 	}
 	for _, kind := range kinds.All() {
-		text, err := fs.ReadFile(deploy.Files(), "crd/"+kind.Plural+".yaml")
+		text, err := deploy.CRD(kind.Plural, kind.Singular, kind.Version)
 		if err != nil {
-			return fmt.Errorf("read the built-in CRD: %w", err)
+			return err
 		}
 		opened, err := openCRD(text)
 		if err != nil {

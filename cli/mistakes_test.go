@@ -12,8 +12,8 @@ import (
 	"stoic/schema"
 )
 
-// untold are the codes of which `stoic validate` says nothing, and why.
-func untold() map[schema.Code]string {
+// unreported are the codes of which `stoic validate` says nothing, and why.
+func unreported() map[schema.Code]string {
 	return map[schema.Code]string{
 		schema.Immutable: "a manifest does not say what its job was before: the API server compares the two, and refuses the change",
 	}
@@ -43,8 +43,8 @@ func TestMistakesGolden(t *testing.T) {
 	}
 }
 
-// toldLine is one line of what validate says: its severity and its code.
-var toldLine = regexp.MustCompile(`(?m): (error|warning): .* \[(\w+)\]$`)
+// reportedLine is one line of what validate says: its severity and its code.
+var reportedLine = regexp.MustCompile(`(?m): (error|warning): .* \[(\w+)\]$`)
 
 // TestMistakesShowEveryCode: the first line of a manifest names the codes that it gets, no more and no less; every code
 // is shown; and each is as bad as it says of itself.
@@ -56,16 +56,16 @@ func TestMistakesShowEveryCode(t *testing.T) {
 	shown := map[string]bool{}
 	for _, m := range all {
 		got := map[string]bool{}
-		for _, told := range toldLine.FindAllStringSubmatch(m.Told, -1) {
-			got[told[2]] = true
-			severity := schema.Code(told[2]).Severity()
-			if !strings.Contains(strings.ToLower(severity), told[1]) {
-				t.Errorf("%s: %s is said to be: %s; here it is of severity %s", m.File, told[2], severity, told[1])
+		for _, reported := range reportedLine.FindAllStringSubmatch(m.Reported, -1) {
+			got[reported[2]] = true
+			severity := schema.Code(reported[2]).Severity()
+			if !strings.Contains(strings.ToLower(severity), reported[1]) {
+				t.Errorf("%s: %s is said to be: %s; here it is of severity %s", m.File, reported[2], severity, reported[1])
 			}
 		}
 		for _, code := range m.Codes {
 			shown[code] = true
-			if why := untold()[schema.Code(code)]; why != "" {
+			if why := unreported()[schema.Code(code)]; why != "" {
 				if got[code] {
 					t.Errorf("%s: %s is told, although %s", m.File, code, why)
 				}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"stoic/controller/program"
 	"stoic/training/kinds"
 )
 
@@ -195,7 +196,7 @@ func TestCompletion(t *testing.T) {
 
 func TestVersionForPrograms(t *testing.T) {
 	out, errOut, code := called("stoic", "version", "-o", "json")
-	var b Build
+	var b program.Build
 	if err := json.Unmarshal([]byte(out), &b); err != nil || code != 0 || errOut != "" {
 		t.Fatalf("code %d, stderr %q, %v in %q", code, errOut, err, out)
 	}

@@ -199,7 +199,7 @@ func (s *stage) startOperator(ctx context.Context) error {
 	s.stopped = make(chan struct{})
 	go func() {
 		defer close(s.stopped)
-		o := daemon{config: config, kinds: inCluster(kinds.Served()), threads: 8, eventQPS: defaultEventQPS, metrics: s.metrics, probes: "0", log: log}
+		o := daemon{config: config, kinds: inCluster(kinds.Served()), threads: 8, eventQPS: defaultEventQPS, metrics: program.MetricsFlags{Address: s.metrics}, probes: "0", log: log}
 		s.failure = errors.Join(o.run(ctx), file.Close())
 	}()
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -47,8 +48,13 @@ func newLive(config *rest.Config, namespace string, talk io.Writer) (*live, erro
 // fails would fail for all of them.
 func (l *live) check(ctx context.Context, r *report) error {
 	var forbidden []error
-	for _, kind := range kinds.All() {
-		err := l.kind(ctx, kind, r)
+	for _, versions := range byPlural(kinds.Served()) {
+		kind, err := versions[0], error(nil)
+		for _, kind = range versions {
+			if err = l.kind(ctx, kind, r); !apierrors.IsNotFound(err) {
+				break // each version that is served has all objects
+			}
+		}
 		if apierrors.IsNotFound(err) {
 			// Something that is no API server does not serve it either.
 			if _, err = l.discovery.ServerVersionWithContext(ctx); err == nil {
@@ -65,6 +71,18 @@ func (l *live) check(ctx context.Context, r *report) error {
 		forbidden = append(forbidden, err)
 	}
 	return errors.Join(forbidden...)
+}
+
+// byPlural are kinds with their versions, in the order in which they are first met.
+func byPlural(all []*training.Kind) (plurals [][]*training.Kind) {
+	for _, kind := range all {
+		at := slices.IndexFunc(plurals, func(versions []*training.Kind) bool { return versions[0].Plural == kind.Plural })
+		if at < 0 {
+			at, plurals = len(plurals), append(plurals, nil)
+		}
+		plurals[at] = append(plurals[at], kind)
+	}
+	return plurals
 }
 
 // restarts bounds how often a list is begun again. Each has minutes before the server forgets what it was about.

@@ -16,10 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"stoic/test/faults/world"
-	"stoic/test/faults/world/server"
+	"stoic/test/faults/apimodel"
+	"stoic/test/faults/apimodel/server"
 	"stoic/training"
 	"stoic/training/kinds"
+	"stoic/training/kinds/v2beta1"
 )
 
 // apiServer is the model of the API server, what was asked of it, and a kubeconfig for it.
@@ -39,7 +40,7 @@ func newAPIServer(t *testing.T, text string) *apiServer {
 	served := strings.TrimSpace(text) != "not served"
 	for _, kind := range kinds.All() {
 		if served {
-			s.Serve(world.Resource{Group: kind.Group, Version: kind.Version, Plural: kind.Plural, Kind: kind.Name, Namespaced: true, Status: true})
+			s.Serve(apimodel.Resource{Group: kind.Group, Version: kind.Version, Plural: kind.Plural, Kind: kind.Name, Namespaced: true, Status: true})
 		}
 	}
 	if strings.TrimSpace(text) == "forbidden" {
@@ -125,7 +126,7 @@ func liveOn(t *testing.T, s *apiServer, talk *bytes.Buffer) *live {
 	return l
 }
 
-// TestLivePages: no object is left out and none is told twice, also if the server forgets in the middle.
+// TestLivePages: no object is left out and none is reported twice, also if the server forgets in the middle.
 func TestLivePages(t *testing.T) {
 	for _, forgets := range []int{0, 1, restarts - 1} {
 		s := newAPIServer(t, storedJobs(10))
@@ -189,10 +190,10 @@ func TestLiveGivesUp(t *testing.T) {
 // TestLiveTells: a list that takes long is told of, and one that does not is not.
 func TestLiveTells(t *testing.T) {
 	s := newAPIServer(t, storedJobs(10))
-	told := make(chan struct{})
+	reported := make(chan struct{})
 	s.before = func(q server.Request) *metav1.Status {
 		if q.URL.Query().Has("continue") {
-			<-told
+			<-reported
 		}
 		return nil
 	}
@@ -201,7 +202,7 @@ func TestLiveTells(t *testing.T) {
 	var once sync.Once
 	l.patience, l.talk = time.Millisecond, writerFunc(func(p []byte) (int, error) {
 		if strings.HasPrefix(string(p), "4 ") {
-			once.Do(func() { close(told) })
+			once.Do(func() { close(reported) })
 		}
 		return talk.Write(p)
 	})
@@ -221,6 +222,22 @@ func TestLiveTells(t *testing.T) {
 type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// TestLiveVersion: the version of a kind that the cluster serves is the one that is read.
+func TestLiveVersion(t *testing.T) {
+	outside(t)
+	s, served := newAPIServer(t, "not served"), v2beta1.MPIJob()
+	s.Serve(apimodel.Resource{Group: served.Group, Version: served.Version, Plural: served.Plural, Kind: served.Name, Namespaced: true, Status: true})
+	s.Store("/apis/"+served.APIVersion()+"/namespaces/team-a/mpijobs/wrong", map[string]any{"apiVersion": served.APIVersion(), "kind": served.Name,
+		"metadata": map[string]any{"name": "wrong", "namespace": "team-a"}, "spec": map[string]any{"slotsPerWorker": "two"}})
+	out, talk, code, err := runValidate("", "--live", "--kubeconfig", s.kubeconfig)
+	if code != 1 || !strings.Contains(out, `spec.slotsPerWorker: found string "two", must be an integer`) {
+		t.Errorf("code %d, %v, stdout:\n%s", code, err, out)
+	}
+	if strings.Contains(talk, "skipped mpijobs") || !strings.Contains(talk, "skipped tfjobs: the cluster does not serve them") {
+		t.Errorf("said:\n%s", talk)
+	}
+}
 
 // TestLiveEnds: what each cluster ends with.
 func TestLiveEnds(t *testing.T) {

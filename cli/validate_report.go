@@ -99,7 +99,7 @@ func (r *report) json(out io.Writer) error {
 	}{"stoic/v1", "ValidationReport", r})
 }
 
-// text prints the report for people, one line for each finding.
+// text prints the report for readers, one line for each finding.
 func (r *report) text(out io.Writer) error {
 	var b bytes.Buffer
 	start := 0

@@ -68,6 +68,7 @@ type Controller struct {
 	options    Options
 	log        *zap.Logger
 	metrics    *serve.Metrics
+	leader     prometheus.Gauge
 	source     cache.Source
 	typed      *lean.Clients
 	api        *apply.API
@@ -92,6 +93,7 @@ func New(o Options) (*Controller, error) {
 	}
 	c := &Controller{options: o, log: o.Log, metrics: serve.NewMetrics(o.Registry, MetricsPrefix(o.Name)), elected: make(chan struct{}),
 		reads: map[*watch.Read]*cache.Dependents{}, limiter: apply.NewLimiter(o.Workers, o.Now), timing: election.DefaultTiming(), grace: 15 * time.Second}
+	c.leader = c.metrics.Leader.WithLabelValues(leaseName(o))
 	if err := c.connect(); err != nil {
 		return nil, err
 	}
@@ -104,12 +106,20 @@ func New(o Options) (*Controller, error) {
 	return c, nil
 }
 
+// leaseName is that of the lease, or the operator's where there is no election.
+func leaseName(o Options) string {
+	if o.Lease == nil {
+		return o.Name
+	}
+	return o.Lease.Name
+}
+
 // MetricsPrefix is what the names of the engine's own metrics begin with.
 func MetricsPrefix(operator string) string { return strings.ReplaceAll(operator, "-", "_") }
 
 // connect makes the clients.
 func (c *Controller) connect() error {
-	config := c.metrics.Instrument(c.options.Config)
+	config := c.metrics.Instrument(c.options.Config, c.log)
 	untyped, err := lean.NewUntyped(config)
 	if err != nil {
 		return err
@@ -269,6 +279,8 @@ func (c *Controller) work(leading, writing context.Context) {
 	finishing, stopFinishing := context.WithCancel(writing)
 	defer stopFinishing()
 	close(c.elected)
+	c.leader.Set(1)
+	defer c.leader.Set(0)
 	var workers sync.WaitGroup
 	for _, w := range c.watchers {
 		w.enqueueAll()

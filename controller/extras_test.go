@@ -18,7 +18,7 @@ import (
 	"stoic/controller/apply"
 	"stoic/controller/cache"
 	"stoic/schema"
-	"stoic/test/faults/world"
+	"stoic/test/faults/apimodel"
 	"stoic/training"
 	"stoic/training/kinds"
 )
@@ -37,7 +37,7 @@ func (s *apiServer) serve(group, plural string) {
 	kind := map[string]string{"podgroups": "PodGroup", "horizontalpodautoscalers": "HorizontalPodAutoscaler", "priorityclasses": "PriorityClass", "jobs": "Job", "workloads": "Workload"}[plural]
 	name, version, _ := strings.Cut(group, "/")
 	s.locked(func() {
-		s.Serve(world.Resource{Group: name, Version: version, Plural: plural, Kind: kind, Namespaced: plural != "priorityclasses", Status: plural != "priorityclasses"})
+		s.Serve(apimodel.Resource{Group: name, Version: version, Plural: plural, Kind: kind, Namespaced: plural != "priorityclasses", Status: plural != "priorityclasses"})
 	})
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"stoic/test/faults/world"
+	"stoic/test/faults/apimodel"
 )
 
 // TestGarbageIsNotRecreated: a job is deleted and another of its name is created while the watch of jobs is silent, and the
@@ -67,7 +67,7 @@ func collect(s *apiServer) {
 	s.locked(func() {
 		for _, resource := range []string{"pods", "services"} {
 			for _, o := range s.Objects(resource) {
-				s.drop("/api/v1/namespaces/ns/" + resource + "/" + world.Get(o, "metadata", "name").(string))
+				s.drop("/api/v1/namespaces/ns/" + resource + "/" + apimodel.Get(o, "metadata", "name").(string))
 			}
 		}
 	})

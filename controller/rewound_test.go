@@ -6,7 +6,7 @@ import (
 
 	"stoic/controller/consistency"
 	"stoic/schema"
-	"stoic/test/faults/world"
+	"stoic/test/faults/apimodel"
 	"stoic/training"
 )
 
@@ -31,7 +31,7 @@ func TestRewoundStore(t *testing.T) {
 		}
 		for path, resource := range map[string]string{jobsPath: "tfjobs", podsPath: "pods", "/api/v1/namespaces/ns/services/": "services"} {
 			for _, o := range s.Objects(resource) {
-				s.store(path+world.Get(o, "metadata", "name").(string), o)
+				s.store(path+apimodel.Get(o, "metadata", "name").(string), o)
 			}
 		}
 	})
@@ -51,11 +51,11 @@ func TestRewoundStore(t *testing.T) {
 
 // saved notes the state of the store. What it returns restores that state, and ends all watches.
 func (s *apiServer) saved() (restore func()) {
-	var then *world.World
+	var then *apimodel.Model
 	s.locked(func() { then = s.Clone() })
 	return func() {
 		s.locked(func() {
-			s.World = then
+			s.Model = then
 			s.Cut()
 		})
 	}

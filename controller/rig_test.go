@@ -15,14 +15,14 @@ import (
 
 	"stoic/controller/consistency"
 	"stoic/schema"
-	"stoic/test/faults/world"
+	"stoic/test/faults/apimodel"
 	"stoic/training"
 	"stoic/training/kinds"
 	"stoic/training/operator"
 )
 
 // newTestController makes a controller of TFJobs against s; change may change its options.
-func newTestController(t *testing.T, s *apiServer, change func(*Options)) *Controller {
+func newTestController(t testing.TB, s *apiServer, change func(*Options)) *Controller {
 	t.Helper()
 	o := Options{Name: operator.Name, Config: &rest.Config{Host: s.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}, Workers: 2, EventQPS: 50,
 		Identity: "me", Log: zap.NewNop(), Registry: prometheus.NewRegistry(), Now: time.Now}
@@ -84,7 +84,7 @@ func emitting(t *testing.T, s *apiServer, c *Controller) (messages func() []stri
 }
 
 // start runs a controller until the test ends, or until stop is called, which returns what Run returned.
-func start(t *testing.T, c *Controller) (stop func() error) {
+func start(t testing.TB, c *Controller) (stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -109,7 +109,7 @@ func start(t *testing.T, c *Controller) (stop func() error) {
 }
 
 // eventually waits until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
+func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	eventuallyWithin(t, 10*time.Second, what, holds)
 }
@@ -117,7 +117,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 // patient is for what only a busy machine delays: thousands of objects under the race detector.
 const patient = time.Minute
 
-func eventuallyWithin(t *testing.T, limit time.Duration, what string, holds func() bool) {
+func eventuallyWithin(t testing.TB, limit time.Duration, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if holds() {
@@ -136,14 +136,14 @@ func (r *watcher) idle() bool {
 
 // caughtUp waits until the caches show all that is stored. What a watch reports before it is held is known then; what is
 // created at the same time may be reported later.
-func caughtUp(t *testing.T, s *apiServer, c *Controller) {
+func caughtUp(t testing.TB, s *apiServer, c *Controller) {
 	t.Helper()
 	eventuallyWithin(t, patient, "the caches to show all that is stored", func() bool {
 		newest := map[string]string{}
 		s.locked(func() {
 			for _, resource := range []string{"tfjobs", "pods", "services"} {
 				for _, o := range s.Objects(resource) {
-					newest[resource] = consistency.Newer(newest[resource], world.Get(o, "metadata", "resourceVersion").(string))
+					newest[resource] = consistency.Newer(newest[resource], apimodel.Get(o, "metadata", "resourceVersion").(string))
 				}
 			}
 		})

@@ -8,8 +8,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"stoic/test/faults/world"
-	"stoic/test/faults/world/server"
+	"stoic/test/faults/apimodel"
+	"stoic/test/faults/apimodel/server"
 	"stoic/training"
 )
 
@@ -35,17 +35,17 @@ type refusing struct {
 
 const jobsPath = "/apis/kubeflow.org/v1/namespaces/ns/tfjobs/"
 
-func tfjobs() world.Resource {
-	return world.Resource{Group: "kubeflow.org", Version: "v1", Plural: "tfjobs", Kind: "TFJob", Namespaced: true, Status: true}
+func tfjobs() apimodel.Resource {
+	return apimodel.Resource{Group: "kubeflow.org", Version: "v1", Plural: "tfjobs", Kind: "TFJob", Namespaced: true, Status: true}
 }
 
-func newAPIServer(t *testing.T) *apiServer {
+func newAPIServer(t testing.TB) *apiServer {
 	t.Helper()
 	s := &apiServer{Server: server.New(t, tfjobs(),
-		world.Resource{Version: "v1", Plural: "pods", Kind: "Pod", Namespaced: true, Status: true},
-		world.Resource{Version: "v1", Plural: "services", Kind: "Service", Namespaced: true, Status: true},
-		world.Resource{Version: "v1", Plural: "events", Kind: "Event", Namespaced: true},
-		world.Resource{Group: "coordination.k8s.io", Version: "v1", Plural: "leases", Kind: "Lease", Namespaced: true})}
+		apimodel.Resource{Version: "v1", Plural: "pods", Kind: "Pod", Namespaced: true, Status: true},
+		apimodel.Resource{Version: "v1", Plural: "services", Kind: "Service", Namespaced: true, Status: true},
+		apimodel.Resource{Version: "v1", Plural: "events", Kind: "Event", Namespaced: true},
+		apimodel.Resource{Group: "coordination.k8s.io", Version: "v1", Plural: "leases", Kind: "Lease", Namespaced: true})}
 	s.held, s.NoWatchList, s.Before = s.Held, true, s.before
 	s.After = func(q server.Request) {
 		if s.afterwards != nil {
@@ -54,7 +54,7 @@ func newAPIServer(t *testing.T) *apiServer {
 	}
 	s.Admit(func(plural string, o map[string]any) {
 		status, _ := o["status"].(map[string]any)
-		annotations, _ := world.Get(o, "metadata", "annotations").(map[string]any)
+		annotations, _ := apimodel.Get(o, "metadata", "annotations").(map[string]any)
 		switch {
 		case plural == "podgroups" && s.keep != nil:
 			s.keep(o)
@@ -113,7 +113,7 @@ func (s *apiServer) count(prefix string) (n int) {
 func (s *apiServer) names(resource string) (names []string) {
 	s.locked(func() {
 		for _, o := range s.Objects(resource) {
-			names = append(names, world.Get(o, "metadata", "name").(string))
+			names = append(names, apimodel.Get(o, "metadata", "name").(string))
 		}
 	})
 	slices.Sort(names)

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"stoic/controller/cache"
 	"stoic/controller/consistency"
 	"stoic/controller/queue"
+	"stoic/controller/serve"
 	"stoic/convert"
 )
 
@@ -31,6 +33,7 @@ type watcher struct {
 	reads      []*cache.Dependents // in the order of Watch.Reads
 	store      *consistency.Store
 	applier    *apply.Applier
+	counts     *serve.Reconciles
 	// running holds when each reconcile that runs now began, by key.
 	running sync.Map
 }
@@ -42,7 +45,8 @@ func newWatcher(c *Controller, w Watch) *watcher {
 	o := c.options
 	r := &watcher{Controller: c, Watch: w, log: o.Log.With(zap.String("kind", w.Resource.Kind)), store: consistency.NewStore(o.Now),
 		// There is no global bucket: the errors of one object never delay another.
-		failures: workqueue.NewTypedItemExponentialFailureRateLimiter[string](apply.FirstBackOff, apply.LastRefused)}
+		failures: workqueue.NewTypedItemExponentialFailureRateLimiter[string](apply.FirstBackOff, apply.LastRefused),
+		counts:   c.metrics.Reconciles(w.Name, w.Label, max(o.Workers, 1))}
 	r.queue = queue.New(w.Name, c.metrics.Queues, r.place)
 	source := c.source
 	source.Label, source.Unless = w.Label, w.Unless
@@ -58,6 +62,13 @@ func newWatcher(c *Controller, w Watch) *watcher {
 	r.applier = apply.New(apply.Options{Resource: w.Resource, Noun: w.Noun, Reasons: w.Reasons, FailedReason: w.FailedReason,
 		StatusInObject: w.StatusInObject, Count: w.Count, API: c.api, Objects: r.objects, Dependents: r.dependents, Store: r.store,
 		Events: c.emitter, Limiter: c.limiter, Failures: r.failures.NumRequeues, Now: o.Now, Log: r.log})
+	if w.Cached != nil {
+		w.Cached(func(yield func(*convert.Result) bool) {
+			if r.mayWrite() {
+				r.objects.All(yield)
+			}
+		})
+	}
 	return r
 }
 
@@ -135,8 +146,9 @@ func (r *watcher) work(leading, writing context.Context) {
 			return
 		}
 		if leading.Err() == nil {
-			requeue, err := r.guarded(writing, key)
-			r.requeue(key, requeue, err)
+			ctx, failures := serve.WithFailures(writing)
+			requeue, err := r.guarded(ctx, key)
+			r.requeue(key, requeue, err, failures.AuditIDs()...)
 		}
 		r.queue.Done(key)
 	}
@@ -146,8 +158,11 @@ func (r *watcher) work(leading, writing context.Context) {
 func (r *watcher) guarded(ctx context.Context, key string) (requeue time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, reconcileTimeout)
 	defer cancel()
-	r.running.Store(key, time.Now())
+	began := time.Now()
+	r.running.Store(key, began)
 	defer r.running.Delete(key)
+	r.counts.Begin()
+	defer func() { r.counts.End(time.Since(began), outcomeOf(requeue, err)) }()
 	defer func() {
 		if p := recover(); p != nil {
 			r.metrics.Panics.Inc()
@@ -158,9 +173,25 @@ func (r *watcher) guarded(ctx context.Context, key string) (requeue time.Duratio
 	return r.reconcile(ctx, key)
 }
 
+// outcomeOf a reconcile, for the metrics.
+func outcomeOf(requeue time.Duration, err error) serve.Outcome {
+	switch class := apply.ClassOf(err); {
+	case errors.Is(err, apply.ErrPanicked):
+		return serve.Panicked
+	case class == apply.Refused:
+		return serve.Refused
+	case class == apply.Retry:
+		return serve.Retry
+	case class == apply.Behind || requeue > 0:
+		return serve.Later
+	}
+	return serve.Succeeded
+}
+
 // requeue is the one place where errors are acted on: retry, come back later, or be done. Whatever failed, the time at
-// which the plan wants to look again holds: a deadline does not wait for a back-off.
-func (r *watcher) requeue(key string, after time.Duration, err error) {
+// which the plan wants to look again holds: a deadline does not wait for a back-off. Of requests that failed meanwhile the log
+// has the ids in the API server's audit log.
+func (r *watcher) requeue(key string, after time.Duration, err error, auditIDs ...string) {
 	switch apply.ClassOf(err) {
 	case apply.Done:
 		r.failures.Forget(key)
@@ -168,11 +199,11 @@ func (r *watcher) requeue(key string, after time.Duration, err error) {
 		after = apply.RequeueFallback // no success: the failures so far still count
 	case apply.Retry:
 		backOff := min(r.failures.When(key), apply.LongestBackOff(err))
-		r.log.Info("retrying", zap.String("object", key), zap.Int("failures", r.failures.NumRequeues(key)), zap.Duration("in", backOff), zap.Error(err))
+		r.log.Info("retrying", zap.String("object", key), zap.Int("failures", r.failures.NumRequeues(key)), zap.Duration("in", backOff), zap.Strings("auditIDs", auditIDs), zap.Error(err))
 		after = sooner(after, backOff)
 	case apply.Refused:
 		backOff := max(r.failures.When(key), apply.FirstRefused)
-		r.log.Warn("refused by the API server; looking again later", zap.String("object", key), zap.Duration("in", backOff), zap.Error(err))
+		r.log.Warn("refused by the API server; looking again later", zap.String("object", key), zap.Duration("in", backOff), zap.Strings("auditIDs", auditIDs), zap.Error(err))
 		after = sooner(after, backOff)
 	}
 	if after > 0 {

@@ -11,7 +11,7 @@ import (
 func (r *Reader) container(index int, raw any, taken, volumes map[string]bool) {
 	fields, ok := raw.(map[string]any)
 	if !ok {
-		return // told by the walk
+		return // reported by the walk
 	}
 	r.EnterItem(index)
 	r.ownName(fields, taken, "the containers of the pod")

@@ -59,7 +59,7 @@ func (r *Reader) placement(spec map[string]any) {
 	}
 	if name, _ := spec[key].(string); name != "" && !dnsSubdomain(name) {
 		r.ProblemIn(key, schema.InvalidName, schema.Quote(name),
-			wantSubdomain, MendName(name))
+			wantSubdomain, SuggestName(name))
 	}
 }
 
@@ -71,7 +71,7 @@ func (r *Reader) ownName(fields map[string]any, taken map[string]bool, among str
 	}
 	switch {
 	case !dnsLabel(name):
-		r.ProblemIn("name", schema.InvalidName, schema.Quote(name), wantLabel, MendName(name))
+		r.ProblemIn("name", schema.InvalidName, schema.Quote(name), wantLabel, SuggestName(name))
 	case taken[name]:
 		r.ProblemIn("name", schema.DuplicateName, schema.Quote(name)+" again", "be unique among "+among, "")
 	}

@@ -94,7 +94,7 @@ func (r *Reader) WarningsFull() bool { return r.warnings.skip(r.at) }
 
 // Problems are the first MaxProblems, in order of path, and the number of all if there are more; nil if there are none.
 func (r *Reader) Problems() []schema.Problem {
-	if r.opaques > valueLimit { // told alone: what was seen before the limit depends on the order of keys
+	if r.opaques > valueLimit { // reported alone: what was seen before the limit depends on the order of keys
 		return []schema.Problem{{Code: schema.TooLarge, Path: "spec", Found: "too many values in fields that no library knows", Want: "have fewer"}}
 	}
 	if r.values > valueLimit {
@@ -116,11 +116,11 @@ func Broken(cause any) schema.Problem {
 // findings are problems: the first ones in order of path, up to a limit, and how many there were. Which ones are kept
 // does not depend on the order in which they are found, so that members of objects can be walked as they come.
 type findings struct {
-	told    []schema.Problem // in order
-	count   int
-	dropped int  // not kept
-	silent  bool // only counted
-	scratch []byte
+	reported []schema.Problem // in order
+	count    int
+	dropped  int  // not kept
+	silent   bool // only counted
+	scratch  []byte
 }
 
 // skip says that what may be found at a place is not kept, and counts it: its words need not be found.
@@ -129,11 +129,11 @@ func (f *findings) skip(at path) bool {
 		f.count++
 		return true
 	}
-	if len(f.told) < MaxProblems {
+	if len(f.reported) < MaxProblems {
 		return false
 	}
 	f.scratch = at.append(f.scratch[:0])
-	if schema.ComparePaths(f.scratch, f.told[MaxProblems-1].Path) <= 0 {
+	if schema.ComparePaths(f.scratch, f.reported[MaxProblems-1].Path) <= 0 {
 		return false
 	}
 	f.count++
@@ -157,25 +157,25 @@ func (f *findings) take(problems []schema.Problem) {
 // keep takes in a problem, once, if it is among the first.
 func (f *findings) keep(p schema.Problem) {
 	f.count++
-	at, known := slices.BinarySearchFunc(f.told, p, schema.Problem.Compare)
+	at, known := slices.BinarySearchFunc(f.reported, p, schema.Problem.Compare)
 	switch {
 	case known:
 	case at == MaxProblems:
 		f.dropped++
 	default:
-		if len(f.told) == MaxProblems {
-			f.told = f.told[:MaxProblems-1]
+		if len(f.reported) == MaxProblems {
+			f.reported = f.reported[:MaxProblems-1]
 			f.dropped++
 		}
-		f.told = slices.Insert(f.told, at, p)
+		f.reported = slices.Insert(f.reported, at, p)
 	}
 }
 
 // list is all that was kept, in order, and how many there were if that is not all.
 func (f *findings) list() []schema.Problem {
 	if f.dropped == 0 {
-		return f.told
+		return f.reported
 	}
-	return schema.SortProblems(append(f.told, schema.Problem{Code: schema.InvalidValue, Path: "spec",
-		Found: fmt.Sprintf("%d problems", len(f.told)+f.dropped), Hint: fmt.Sprintf("the first %d are listed", len(f.told))}))
+	return schema.SortProblems(append(f.reported, schema.Problem{Code: schema.InvalidValue, Path: "spec",
+		Found: fmt.Sprintf("%d problems", len(f.reported)+f.dropped), Hint: fmt.Sprintf("the first %d are listed", len(f.reported))}))
 }

@@ -11,7 +11,7 @@ import (
 func (r *Reader) resources(container map[string]any) {
 	fields, _ := container["resources"].(map[string]any)
 	limits, readable := fields["limits"].(map[string]any)
-	readable = readable || fields["limits"] == nil // else told by the walk
+	readable = readable || fields["limits"] == nil // else reported by the walk
 	requests, _ := fields["requests"].(map[string]any)
 	r.Enter("resources")
 	r.Enter("limits")
@@ -72,7 +72,7 @@ func (r *Reader) request(name string, raw any, limits map[string]any) {
 	}
 	most, ok := schema.ParseQuantity(limit)
 	if !ok {
-		return // told by the walk
+		return // reported by the walk
 	}
 	least, _ := schema.ParseQuantity(asked)
 	switch order := least.Cmp(most); {

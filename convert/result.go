@@ -29,7 +29,7 @@ func (r *Result) Brief() *Result {
 }
 
 func brief(problems []schema.Problem, more int) ([]schema.Problem, int) {
-	kept := min(len(problems), schema.MaxTold)
+	kept := min(len(problems), schema.MaxReported)
 	return slices.Clone(problems[:kept]), more + len(problems) - kept // a copy, without room for the others
 }
 

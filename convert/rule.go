@@ -69,7 +69,7 @@ func ExactlyOne[T any](fields ...string) Rule {
 }
 
 // Hide: no message repeats what is below the fields, as it may be a credential. Conditions and events reach logs and
-// people that the object itself does not reach.
+// users that the object itself does not reach.
 func Hide[T any](fields ...string) Rule {
 	return Rule{reflect.TypeFor[T](), func(s *Shape) {
 		for _, name := range fields {
@@ -228,8 +228,8 @@ func (r *Reader) text(s *Shape, v string) (sound bool) {
 			return false
 		}
 		hint := ""
-		if s.spelling.mend != nil && !r.at.hidden() {
-			hint = s.spelling.mend(v)
+		if s.spelling.suggest != nil && !r.at.hidden() {
+			hint = s.spelling.suggest(v)
 		}
 		r.Problem(s.spelling.code, r.quoted(v), s.spelling.want, hint)
 		return false

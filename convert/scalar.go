@@ -160,7 +160,7 @@ func plainQuantity(written string) bool {
 	return false
 }
 
-// quantityHint mends the usual slips: a B for bytes, a space, the wrong case.
+// quantityHint corrects the usual mistakes: a B for bytes, a space, the wrong case.
 func quantityHint(written string) string {
 	written = schema.Clean(strings.TrimSpace(written), 64)
 	digits := len(written) - len(strings.TrimLeft(written, "0123456789."))
@@ -175,9 +175,9 @@ func quantityHint(written string) string {
 	default:
 		return ""
 	}
-	if mended := written[:digits] + suffix; mended != written {
-		if _, ok := schema.ParseQuantity(mended); ok {
-			return "did you mean " + schema.Quote(mended) + "?"
+	if corrected := written[:digits] + suffix; corrected != written {
+		if _, ok := schema.ParseQuantity(corrected); ok {
+			return "did you mean " + schema.Quote(corrected) + "?"
 		}
 	}
 	return ""

@@ -118,15 +118,15 @@ func spelled(s string, most int, ends, any class) bool {
 
 // spelling is how the text of a field must be written.
 type spelling struct {
-	code  schema.Code
-	want  string
-	legal func(string) bool
-	mend  func(string) string // makes a hint; may be nil
+	code    schema.Code
+	want    string
+	legal   func(string) bool
+	suggest func(string) string // makes a hint; may be nil
 }
 
 var (
-	labelForm      = spelling{schema.InvalidName, wantLabel, dnsLabel, MendName}
-	subdomainForm  = spelling{schema.InvalidName, wantSubdomain, dnsSubdomain, MendName}
+	labelForm      = spelling{schema.InvalidName, wantLabel, dnsLabel, SuggestName}
+	subdomainForm  = spelling{schema.InvalidName, wantSubdomain, dnsSubdomain, SuggestName}
 	portForm       = spelling{schema.InvalidName, "be a port's number, or its " + wantPort, portName, unquotedPort}
 	dataKeyForm    = spelling{schema.InvalidName, `be letters, digits, "-", "_" and "."`, dataKey, nil}
 	labelKeyForm   = spelling{schema.InvalidName, wantLabelKey, qualifiedName, nil}
@@ -165,20 +165,20 @@ func descending(path string) bool {
 	return !strings.HasPrefix(path, "/") && !slices.Contains(strings.Split(path, "/"), "..")
 }
 
-// MendName suggests the name that was probably meant.
-func MendName(name string) string {
-	if mended := Mended(name); mended != "" {
-		return `did you mean "` + mended + `"?`
+// SuggestName suggests the name that was probably meant.
+func SuggestName(name string) string {
+	if corrected := Corrected(name); corrected != "" {
+		return `did you mean "` + corrected + `"?`
 	}
 	return ""
 }
 
-// Mended puts a dash for what may not stand in a name, as underscores in names that come from Python.
-func Mended(name string) string {
+// Corrected puts a dash for what may not stand in a name, as underscores in names that come from Python.
+func Corrected(name string) string {
 	if len(name) > 63 {
 		return ""
 	}
-	mended := strings.Map(func(r rune) rune {
+	corrected := strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
 			return r
@@ -187,8 +187,8 @@ func Mended(name string) string {
 		}
 		return '-'
 	}, name)
-	if mended == name || !ServiceName(mended) {
+	if corrected == name || !ServiceName(corrected) {
 		return ""
 	}
-	return mended
+	return corrected
 }

@@ -264,7 +264,7 @@ func widget(fields map[string]any) map[string]any {
 	return fields
 }
 
-// describeChecked writes what was found for people to review.
+// describeChecked writes what was found for readers to review.
 func describeChecked(c *Checked) (text string) {
 	for _, some := range []struct {
 		severity string

@@ -73,10 +73,10 @@ func (in *inspection) rootMetadata(s *Schema, metadata any) {
 	if generate, _ := meta["generateName"].(string); generate == "" {
 		in.Required(meta, "name")
 	}
-	in.named(meta, "name", func(name string) bool { return dnsSubdomain(name) }, wantSubdomain, MendName)
+	in.named(meta, "name", func(name string) bool { return dnsSubdomain(name) }, wantSubdomain, SuggestName)
 	in.named(meta, "generateName", func(prefix string) bool { return dnsSubdomain(unhyphened(prefix)) }, wantSubdomain, nil)
 	if s.namespaced {
-		in.named(meta, "namespace", dnsLabel, wantLabel, MendName)
+		in.named(meta, "namespace", dnsLabel, wantLabel, SuggestName)
 	}
 	in.anyMetadata(meta, true)
 }
@@ -103,14 +103,14 @@ func unhyphened(prefix string) string {
 }
 
 // named checks a text of the metadata, unless it is empty.
-func (in *inspection) named(meta map[string]any, key string, legal func(string) bool, want string, mend func(string) string) {
+func (in *inspection) named(meta map[string]any, key string, legal func(string) bool, want string, suggest func(string) string) {
 	v, _ := meta[key].(string)
 	if v == "" || legal(v) {
 		return
 	}
 	hint := ""
-	if mend != nil {
-		hint = mend(v)
+	if suggest != nil {
+		hint = suggest(v)
 	}
 	in.ProblemIn(key, schema.InvalidName, schema.Quote(v), want, hint)
 }
@@ -192,7 +192,7 @@ func (in *inspection) embedded(n *schemaNode, value map[string]any) {
 	segment := func(name string) bool { return name != "." && name != ".." && !strings.ContainsAny(name, "/%") }
 	in.named(meta, "name", segment, `be neither "." nor ".." and have no "/" and no "%"`, nil)
 	in.named(meta, "generateName", func(prefix string) bool { return !strings.ContainsAny(prefix, "/%") }, `have no "/" and no "%"`, nil)
-	in.named(meta, "namespace", dnsLabel, wantLabel, MendName)
+	in.named(meta, "namespace", dnsLabel, wantLabel, SuggestName)
 	in.anyMetadata(meta, false)
 }
 

@@ -17,7 +17,7 @@ func (r *Reader) unknown(s *Shape, key string) {
 	if s.advise != nil {
 		advice = s.advise(within, key)
 	}
-	if advice.Silent || s.toldAsMissing(within, key) {
+	if advice.Silent || s.reportedAsMissing(within, key) {
 		return
 	}
 	if place := r.place(s, key, advice.In); place != "" {
@@ -31,8 +31,8 @@ func (r *Reader) unknown(s *Shape, key string) {
 	r.Warning(schema.UnknownField, "", "", hint)
 }
 
-// toldAsMissing: what the field was to be is not there, which is a problem with the same hint.
-func (s *Shape) toldAsMissing(within map[string]any, key string) bool {
+// reportedAsMissing: what the field was to be is not there, which is a problem with the same hint.
+func (s *Shape) reportedAsMissing(within map[string]any, key string) bool {
 	return slices.ContainsFunc(s.needs, func(need string) bool { return absent(within[need]) && curtailed(key, need) }) ||
 		slices.ContainsFunc(s.required, func(need string) bool { return within[need] == nil && curtailed(key, need) })
 }

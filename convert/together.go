@@ -2,7 +2,7 @@ package convert
 
 import "stoic/schema"
 
-// What fields of one object ask of each other. Values of a wrong type have been told by the walk.
+// What fields of one object ask of each other. Values of a wrong type have been reported by the walk.
 
 // containersOfTemplate that stand beside an absent spec are in the problem that says so.
 func containersOfTemplate(template map[string]any, key string) Advice {

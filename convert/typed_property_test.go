@@ -137,7 +137,7 @@ func drawnGadget() *rapid.Generator[map[string]any] {
 			"status": map[string]any{"observedGeneration": odd.Draw(t, "observed"), "phase": odd.Draw(t, "phase"), "since": odd.Draw(t, "since"),
 				"counts": odd.Draw(t, "counts"), "conditions": []any{odd.Draw(t, "condition"), map[string]any{"type": odd.Draw(t, "type"), "status": "True"}}},
 		}
-		if rapid.Bool().Draw(t, "stray") {
+		if rapid.Bool().Draw(t, "unknown field") {
 			raw[rapid.String().Draw(t, "key")] = odd.Draw(t, "value")
 		}
 		return raw

@@ -71,7 +71,7 @@ func (r *Reader) pointer(s *Shape, raw any, target reflect.Value) {
 // room says whether so many values below the place may be walked.
 func (r *Reader) room(values int) bool {
 	if r.values += values + 1; r.values > valueLimit {
-		r.problems.count++ // told of the whole
+		r.problems.count++ // reported of the whole
 		return false
 	}
 	if len(r.at) > levelLimit {
@@ -235,7 +235,7 @@ func (r *Reader) listLeniently(s *Shape, raw []any, target reflect.Value) {
 // opaque checks what no shape describes but what is copied all the same: it must be JSON, and not too deep.
 func (r *Reader) opaque(raw any, depth int) {
 	if r.opaques++; r.opaques > valueLimit {
-		r.problems.count++ // told of the whole
+		r.problems.count++ // reported of the whole
 		return
 	}
 	switch v := raw.(type) {

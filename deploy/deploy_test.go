@@ -201,7 +201,7 @@ func TestLeastPrivilege(t *testing.T) {
 	}
 }
 
-// No role at all, also none for people, has a wildcard or reaches a secret or a role; but that of MPIJobs, whose launchers
+// No role at all, also none for users, has a wildcard or reaches a secret or a role; but that of MPIJobs, whose launchers
 // get Roles, reaches what these hold, and may neither escalate nor bind.
 func TestNoRoleIsWide(t *testing.T) {
 	forbidden := []string{"*", "secrets", "roles", "clusterroles", "rolebindings", "clusterrolebindings",
@@ -320,7 +320,7 @@ func TestDeploymentTakesOver(t *testing.T) {
 			t.Errorf("labels of %s (-wanted +found):\n%s", where, diff)
 		}
 	}
-	if diff := cmp.Diff([]string{"controller", "--leader-elect"}, container.Args); diff != "" {
+	if diff := cmp.Diff([]string{"controller", "--leader-elect", "--zap-log-level-file=/etc/training-operator/log-level"}, container.Args); diff != "" {
 		t.Errorf("args (-wanted +found):\n%s", diff)
 	}
 	if container.Name != "training-operator" || *d.Spec.Replicas != 1 || d.Spec.Template.Spec.ServiceAccountName != "training-operator" {
@@ -332,7 +332,7 @@ func TestDeploymentTakesOver(t *testing.T) {
 func TestRestricted(t *testing.T) {
 	d, container := deployment(t, documents(t))
 	pod := d.Spec.Template.Spec
-	if pod.HostNetwork || pod.HostPID || pod.HostIPC || len(pod.Volumes) != 0 {
+	if pod.HostNetwork || pod.HostPID || pod.HostIPC || slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool { return v.ConfigMap == nil }) {
 		t.Errorf("the pod reaches out of itself: %+v", pod)
 	}
 	yes, no := true, false
@@ -431,5 +431,67 @@ func TestKustomize(t *testing.T) {
 	}
 	if _, container := deployment(t, rendered); container.Image != "stoic:dev" {
 		t.Errorf("image %q, wanted stoic:dev", container.Image)
+	}
+}
+
+// The level of the log is a key of a ConfigMap that need not exist.
+func TestLogLevelIsMounted(t *testing.T) {
+	d, container := deployment(t, documents(t))
+	volumes := d.Spec.Template.Spec.Volumes
+	if len(volumes) != 1 || volumes[0].ConfigMap == nil || volumes[0].ConfigMap.Optional == nil || !*volumes[0].ConfigMap.Optional {
+		t.Fatalf("volumes %+v, want one of a ConfigMap that is optional", volumes)
+	}
+	if len(container.VolumeMounts) != 1 || container.VolumeMounts[0].Name != volumes[0].Name || !container.VolumeMounts[0].ReadOnly ||
+		!slices.ContainsFunc(container.Args, func(arg string) bool {
+			return strings.HasPrefix(arg, "--zap-log-level-file="+container.VolumeMounts[0].MountPath+"/")
+		}) {
+		t.Errorf("the file of --zap-log-level-file in %v is not in what is mounted: %+v", container.Args, container.VolumeMounts)
+	}
+}
+
+// The component adds the flag, the scheme for Prometheus, the two questions that the operator asks, and a role for scrapers that
+// nothing binds.
+func TestMetricsSecure(t *testing.T) {
+	kubectl, err := exec.LookPath("kubectl")
+	if err != nil {
+		t.Skip("kubectl is not on PATH")
+	}
+	here, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay := t.TempDir()
+	from, err := filepath.Rel(overlay, here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "resources: [" + from + "]\ncomponents: [" + from + "/metrics-secure]\n"
+	if err := os.WriteFile(filepath.Join(overlay, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(kubectl, "kustomize", overlay).CombinedOutput()
+	if err != nil {
+		t.Fatalf("kubectl kustomize: %v\n%s", err, out)
+	}
+	all := split(t, "kubectl kustomize", out)
+	want := append(wanted(), "ClusterRole/training-operator-metrics-auth", "ClusterRole/training-operator-metrics-reader", "ClusterRoleBinding/training-operator-metrics-auth")
+	slices.Sort(want)
+	if diff := cmp.Diff(want, ids(all)); diff != "" {
+		t.Errorf("objects (-want +got):\n%s", diff)
+	}
+	if _, container := deployment(t, all); container.Args[0] != "controller" || !slices.Contains(container.Args, "--metrics-secure") {
+		t.Errorf("args %v", container.Args)
+	}
+	if service := into[corev1.Service](t, all, "kubeflow/Service/training-operator"); service.Annotations["prometheus.io/scheme"] != "https" {
+		t.Errorf("annotations %v", service.Annotations)
+	}
+	for name, rules := range map[string][]rbacv1.PolicyRule{
+		"auth": {{APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"}, Verbs: []string{"create"}},
+			{APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"}, Verbs: []string{"create"}}},
+		"reader": {{NonResourceURLs: []string{"/metrics"}, Verbs: []string{"get"}}},
+	} {
+		if diff := cmp.Diff(rules, into[rbacv1.ClusterRole](t, all, "ClusterRole/training-operator-metrics-"+name).Rules); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }

@@ -1,7 +1,7 @@
 // Package deploy answers one question: WHERE DOES IT RUN?
 //
 //	crd/         what a cluster must know: the kinds; generated, see schema/crd
-//	rbac/        what the operator may do, and what people may do with its kinds
+//	rbac/        what the operator may do, and what users may do with its kinds
 //	controller/  the operator itself: Deployment and Service
 //
 // Three ways lead to a cluster, and all use the same files: kubectl apply -k deploy installs

@@ -15,7 +15,7 @@ type Mistake struct {
 	Codes    []string // which it shows, the one that it is about first
 	About    string   // what is wrong, in a sentence
 	Manifest string   // without the line that says so
-	Told     string   // what `stoic validate` prints of it in its folder
+	Reported string   // what `stoic validate` prints of it in its folder
 }
 
 // Mistakes lists all, in order of file.
@@ -30,7 +30,7 @@ func Mistakes() ([]Mistake, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read a wrong example: %w", err)
 		}
-		told, err := fs.ReadFile(files, strings.TrimSuffix(name, path.Ext(name))+".txt")
+		reported, err := fs.ReadFile(files, strings.TrimSuffix(name, path.Ext(name))+".txt")
 		if err != nil {
 			return nil, fmt.Errorf("read what is said of a wrong example: %w", err)
 		}
@@ -38,7 +38,7 @@ func Mistakes() ([]Mistake, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		m.File, m.Told = name, string(told)
+		m.File, m.Reported = name, string(reported)
 		all = append(all, m)
 	}
 	return all, nil

@@ -35,7 +35,8 @@ type Plan struct {
 	Pending bool
 	// Requeue is when to look again with no event to cause it; 0 means never.
 	Requeue time.Duration
-	// Summary says in a few words, for the log, what the status says: "Running PyTorchJobRunning".
+	// Summary says in a few words, for the log, what the status says: "Running PyTorchJobRunning"; "" if it says of the object
+	// what it said before, and only counts differ. A status with a summary is one line in the log.
 	Summary string
 	// Count is what to count when the plan is carried out.
 	Count []Count
@@ -102,6 +103,8 @@ type Count struct {
 	Code    Code   // of the first problem, where one is counted
 	Reason  string // of what an event reports, where one is counted: one of a few constants
 	After   Stage  // without a meaning in an Event
+	// Took is how long what is counted has taken, where that is measured; never negative.
+	Took time.Duration
 }
 
 // Stage is what must have been written before something is counted.

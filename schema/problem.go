@@ -74,8 +74,8 @@ func (p Problem) String() string {
 const (
 	// MaxSummary bounds the text of a condition, in bytes.
 	MaxSummary = 1000
-	// MaxTold is how many problems are reported one by one; the rest is a count.
-	MaxTold = 5
+	// MaxReported is how many problems are reported one by one; the rest is a count.
+	MaxReported = 5
 )
 
 // Summarize tells all problems, and how many more there are, in one line of at most MaxSummary bytes:
@@ -91,9 +91,9 @@ func Summarize(problems []Problem, more int, consequence, advice string) string 
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %s, %s:", count, noun, consequence)
-	told := 0
+	reported := 0
 	for i, p := range problems {
-		if i == MaxTold {
+		if i == MaxReported {
 			break
 		}
 		line := fmt.Sprintf(" [%d] %s", i+1, p)
@@ -102,15 +102,15 @@ func Summarize(problems []Problem, more int, consequence, advice string) string 
 		}
 		room := MaxSummary - reserve - len(advice) - b.Len()
 		if len(line) > room {
-			if told > 0 {
+			if reported > 0 {
 				break
 			}
 			line = Cut(line, room)
 		}
 		b.WriteString(line)
-		told++
+		reported++
 	}
-	if more = count - told; more > 0 {
+	if more = count - reported; more > 0 {
 		fmt.Fprintf(&b, " ... and %d more; run `stoic validate`.", more)
 	}
 	if advice != "" {

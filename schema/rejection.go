@@ -25,7 +25,7 @@ func RejectionEvents(o Observed, since time.Time) []Event {
 			Occasion: fmt.Sprintf("generation %d", o.Head.Meta.Generation), Since: since, AboutSpec: true})
 	}
 	all := o.Rejection.Problems
-	first := all[:min(len(all), MaxTold)]
+	first := all[:min(len(all), MaxReported)]
 	for _, p := range first {
 		add(p.Path, p.String())
 	}

@@ -14,20 +14,20 @@ func TestRejectionEvents(t *testing.T) {
 	head := &Head{Resource: Resource{Kind: "FooBar"}}
 	head.Meta.Generation = 3
 	o := Observed{Head: head, Now: now, Rejection: &Rejection{}}
-	for range MaxTold + 2 {
+	for range MaxReported + 2 {
 		o.Rejection.Problems = append(o.Rejection.Problems, Problem{Code: InvalidValue, Path: "spec.a", Found: "7", Want: "be 8"})
 	}
 	events := RejectionEvents(o, now.Add(-time.Minute))
-	if len(events) != MaxTold+1 || !strings.Contains(events[MaxTold].Message, "2 more") {
+	if len(events) != MaxReported+1 || !strings.Contains(events[MaxReported].Message, "2 more") {
 		t.Fatalf("%d events: %+v", len(events), events)
 	}
 	cut := o
-	cut.Rejection = &Rejection{Problems: o.Rejection.Problems[:MaxTold], More: 2} // as the cache keeps it
+	cut.Rejection = &Rejection{Problems: o.Rejection.Problems[:MaxReported], More: 2} // as the cache keeps it
 	if diff := cmp.Diff(events, RejectionEvents(cut, now.Add(-time.Minute))); diff != "" {
 		t.Errorf("-all kept +counted\n%s", diff)
 	}
-	cut.Rejection = &Rejection{Problems: o.Rejection.Problems[:MaxTold], More: 1}
-	if last := RejectionEvents(cut, now)[MaxTold].Message; last != "... and 1 more problem" {
+	cut.Rejection = &Rejection{Problems: o.Rejection.Problems[:MaxReported], More: 1}
+	if last := RejectionEvents(cut, now)[MaxReported].Message; last != "... and 1 more problem" {
 		t.Errorf("of one more: %s", last)
 	}
 	want := Event{Type: "Warning", Reason: "FooBarFailedValidation", FieldPath: "spec.a", Message: "spec.a: found 7, must be 8",

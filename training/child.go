@@ -58,7 +58,8 @@ type Pod struct {
 	Problem *PodProblem
 	// Ready: its condition Ready is True. It is followed only of replica types that others wait for.
 	Ready bool
-	// Cause is why it failed as a whole, if its status says so; else nil.
+	// Cause is why it failed as a whole, in the words of its status, if that says so; else nil. Problem has a name of ours for it
+	// and is for events; a reason of Failed quotes this one.
 	Cause *Cause
 	// Through is the UID of the batch/v1 Job that made it; empty if the operator did.
 	Through types.UID

@@ -1,6 +1,7 @@
 package training
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +31,18 @@ func (k *Kind) Defaults() []Default {
 	if slices.ContainsFunc(k.ReplicaTypes, func(t KnownReplicaType) bool { return t.Replicas != 1 }) {
 		replicas.Value = ""
 		for i, t := range k.ReplicaTypes {
-			replicas.Means += strings.Repeat(", ", min(i, 1)) + strconv.Itoa(int(t.Replicas)) + " of " + t.Name
+			what := strconv.Itoa(int(t.Replicas)) + " of " + t.Name
+			if t.Replicas < t.AtLeast {
+				what = "to be set for " + t.Name
+			}
+			replicas.Means += strings.Repeat(", ", min(i, 1)) + what
+		}
+	}
+	restart := Default{Path: role + ".restartPolicy", Value: strconv.Quote(string(k.Restart))}
+	if slices.ContainsFunc(k.ReplicaTypes, func(t KnownReplicaType) bool { return t.Restart != "" }) {
+		restart.Value = ""
+		for i, t := range k.ReplicaTypes {
+			restart.Means += strings.Repeat(", ", min(i, 1)) + string(cmp.Or(t.Restart, k.Restart)) + " of " + t.Name
 		}
 	}
 	all := []Default{
@@ -50,7 +62,7 @@ func (k *Kind) Defaults() []Default {
 
 		{Path: role, Required: true},
 		replicas,
-		{Path: role + ".restartPolicy", Value: strconv.Quote(string(k.Restart))},
+		restart,
 		{Path: role + ".template", Required: true},
 		{Path: pod, Required: true},
 		{Path: pod + ".restartPolicy", Means: "what the replica's `restartPolicy` asks for; it is not for the author to choose"},

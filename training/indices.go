@@ -46,7 +46,7 @@ func (s Indices) Count() int {
 }
 
 const (
-	// longRanges is from how many bytes on a set is written as a bitmap, if that is shorter: ranges are for people, and one
+	// longRanges is from how many bytes on a set is written as a bitmap, if that is shorter: ranges are for readers, and one
 	// for every other replica of the largest job would be 50 KB.
 	longRanges = 1 << 10
 	// bitmapMark stands before the bitmap, which is base64 of bytes; index 0 is the lowest bit of the first. The bitmap of

@@ -90,7 +90,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-func TestVerdict(t *testing.T) {
+func TestTerminal(t *testing.T) {
 	yes := func(t training.ConditionType, reason string) training.Condition {
 		return training.Condition{Type: t, Status: "True", Reason: reason}
 	}

@@ -2,7 +2,7 @@ package training
 
 import "stoic/schema"
 
-// Every reason string is API: people write alerts and scripts on them. They stand here and nowhere else.
+// Every reason string is API: users write alerts and scripts on them. They stand here and nowhere else.
 // Reasons that carry the kind's name are made by Kind.Reason: TFJobCreated.
 const (
 	ReasonInvalidSpec       = "InvalidSpec"       // Stalled and Failed of a job that never started

@@ -41,7 +41,7 @@ type Condition struct {
 	// A word for programs.
 	// +optional
 	Reason string `json:"reason,omitempty"`
-	// A sentence for people.
+	// A sentence for readers.
 	// +optional
 	Message string `json:"message,omitempty"`
 	// When the condition was last written.

@@ -115,7 +115,7 @@ func (a *API) status(ctx context.Context, head *schema.Head, version string, sta
 		target = pathOf(head, "status")
 	}
 	body, err := answered(a.client.Patch(types.JSONPatchType).AbsPath(target...).
-		Param("fieldValidation", "Ignore"). // foreign CRDs prune what they do not know; that is no news
+		Param("fieldValidation", "Ignore"). // foreign CRDs prune what they do not know; no warning is wanted
 		Body(patch).Do(ctx))
 	if err != nil {
 		return kept, err

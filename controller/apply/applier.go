@@ -118,9 +118,12 @@ func (a *Applier) children(ctx context.Context, head *schema.Head, version strin
 	removed := a.remove(ctx, head, plan, version)
 	patchAgain, patched := a.patch(ctx, head, plan.Patch)
 	// Objects of optional resources come first, and one that is refused keeps no other from being created: the plan says
-	// what waits for it.
+	// what waits for it. It cannot say so of what is not watched, and no later plan asks for that again.
 	optional, required := a.partition(plan.Create)
-	tried, createAgain, made := a.createOptional(ctx, head, optional)
+	tried, missing, createAgain, made := a.createOptional(ctx, head, optional)
+	if missing {
+		required = nil
+	}
 	requeue = Earlier(patchAgain, createAgain)
 	refused = requeue > 0
 	_, err := a.create(ctx, head, required)

@@ -200,24 +200,28 @@ func (a *Applier) partition(objects []schema.Object) (optional, required []schem
 }
 
 // createOptional posts objects of optional resources one by one and returns how many, and when to look again. One that is
-// refused is not posted again for a while, unless the object was changed; nor is one that somebody else has made.
-func (a *Applier) createOptional(ctx context.Context, head *schema.Head, objects []schema.Object) (tried int, requeue time.Duration, _ error) {
+// refused is not posted again for a while, unless the object was changed; nor is one that somebody else has made. missing: one
+// that is not watched is not there.
+func (a *Applier) createOptional(ctx context.Context, head *schema.Head, objects []schema.Object) (tried int, missing bool, requeue time.Duration, _ error) {
 	var failed []error
 	for _, o := range objects {
 		if a.terminating.wait(head.Meta.UID) > 0 {
 			break // the one before was refused
 		}
+		d := a.dependents(o.Resource)
+		unwatched := d != nil && d.Unwatched
 		name, asked := o.Resource.Plural+"/"+o.Name, occasion(head)+string(o.Body)
 		if wait, wake := a.negative.wait(head.Meta.UID, name, asked, a.Now()); wait > 0 {
-			requeue = Earlier(requeue, wake)
+			requeue, missing = Earlier(requeue, wake), missing || unwatched
 			continue
 		}
 		made, err := a.create(ctx, head, []schema.Object{o})
+		missing = missing || unwatched && err != nil
 		a.negative.note(head.Meta.UID, name, asked, err, made || !o.Shared, a.Now())
 		failed = append(failed, err)
 		tried++
 	}
-	return tried, requeue, errors.Join(failed...)
+	return tried, missing, requeue, errors.Join(failed...)
 }
 
 // patch changes dependents, and says when to look again. A patch that is refused, or that the API server takes and

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"stoic/schema"
-	"stoic/test/faults/world"
+	"stoic/test/faults/apimodel"
 )
 
 func TestInParallel(t *testing.T) {
@@ -177,7 +177,7 @@ func TestRemove(t *testing.T) {
 	var left []string
 	s.locked(func() {
 		for _, o := range s.Objects("pods") {
-			left = append(left, world.Get(o, "metadata", "name").(string))
+			left = append(left, apimodel.Get(o, "metadata", "name").(string))
 		}
 	})
 	if slices.Sort(left); !slices.Equal(left, []string{"changed", "refused", "replaced"}) {
@@ -385,7 +385,7 @@ func TestSharedName(t *testing.T) {
 			o := schema.Object{Resource: gadgets(), Namespace: "ns", Name: "a", Body: json.RawMessage(`{"apiVersion":"example.org/v1","kind":"Gadget","metadata":{"name":"a","labels":{"by":"me"}}}`), Shared: c.shared}
 			var errs []error
 			for range 2 {
-				_, _, err := a.createOptional(t.Context(), someHead(), []schema.Object{o})
+				_, _, _, err := a.createOptional(t.Context(), someHead(), []schema.Object{o})
 				errs = append(errs, err)
 				if c.meta == nil {
 					s.locked(func() { s.Drop(at) })

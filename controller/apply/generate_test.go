@@ -16,7 +16,7 @@ import (
 	"stoic/controller/serve"
 	"stoic/controller/watch"
 	"stoic/schema"
-	"stoic/test/faults/world"
+	"stoic/test/faults/apimodel"
 )
 
 const secretPath = "/api/v1/namespaces/ns/secrets/a-ssh"
@@ -123,6 +123,67 @@ func TestUnwatchedThatIsThere(t *testing.T) {
 	}
 }
 
+// What is not watched is there before what the same plan creates behind it: no later plan would ask for it, as none sees that it
+// is missing. A job that takes the name of one that has just been deleted finds the Service and the Secret of that one.
+func TestUnwatchedComesFirst(t *testing.T) {
+	for name, refusal := range map[string]struct {
+		prepare func(*apiServer)
+		repair  func(*apiServer)
+	}{
+		"refused": {
+			func(s *apiServer) {
+				s.fail = func(request string) *metav1.Status {
+					if strings.HasPrefix(request, "POST secrets") {
+						return statusOf(422)
+					}
+					return nil
+				}
+			},
+			func(s *apiServer) { s.fail = nil },
+		},
+		"of a widget that had the name": {
+			func(s *apiServer) { s.put(secretPath, owned("older", "Widget", "a", "")) },
+			func(s *apiServer) { s.locked(func() { s.Drop(secretPath) }) },
+		},
+		"somebody's": {
+			func(s *apiServer) { s.put(secretPath, owned("", "", "", "")) },
+			func(s *apiServer) { s.locked(func() { s.Drop(secretPath) }) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newAPIServer(t)
+			now := time.Unix(1000, 0)
+			s.put(widgetsPath+"a", map[string]any{"uid": "mine"})
+			a := newTestApplier(t, s, func(o *Options) {
+				withSecrets(func() (map[string]any, error) {
+					return map[string]any{"data": map[string]string{"k": "cHJpdmF0ZQ=="}}, nil
+				})(o)
+				o.Now = func() time.Time { return now }
+			})
+			head := s.head(t, "a")
+			a.Store.SetVerified(head.Meta.UID)
+			pod := schema.Object{Resource: schema.Pods(), Namespace: "ns", Name: "p", Body: bodyOf(schema.Pods(), "p")}
+			plan := schema.Plan{Create: []schema.Object{secret("mine"), pod}}
+			const podPath = "/api/v1/namespaces/ns/pods/p"
+			refusal.prepare(s)
+			for try := range 3 {
+				requeue, err := a.Apply(t.Context(), &schema.Observed{Head: head}, plan)
+				if err == nil && requeue <= 0 {
+					t.Errorf("try %d: nobody comes back for it", try)
+				}
+				if s.object(podPath) != nil {
+					t.Fatalf("try %d: the pod is created without what it needs", try)
+				}
+			}
+			refusal.repair(s)
+			now = now.Add(LastRefused)
+			if _, err := a.Apply(t.Context(), &schema.Observed{Head: head}, plan); err != nil || s.object(podPath) == nil || s.object(secretPath) == nil {
+				t.Errorf("they are not created when they may be: %v", err)
+			}
+		})
+	}
+}
+
 // A patch of a subresource is as conditional as one of the object, and is remembered apart from it.
 func TestPatchOfAStatus(t *testing.T) {
 	s := newAPIServer(t)
@@ -130,7 +191,7 @@ func TestPatchOfAStatus(t *testing.T) {
 	meta := s.put(gadgetsPath+"g", nil)
 	s.locked(func() {
 		stored := s.Store(gadgetsPath+"g", map[string]any{"status": map[string]any{"startTime": "2026-01-01T00:00:00Z", "active": 1}})
-		meta.ResourceVersion = world.Get(stored, "metadata", "resourceVersion").(string)
+		meta.ResourceVersion = apimodel.Get(stored, "metadata", "resourceVersion").(string)
 	})
 	child := schema.Child{Namespace: "ns", Name: "g", UID: meta.UID, ResourceVersion: meta.ResourceVersion}
 	patch := child.PatchStatus(gadgets(), map[string]any{"startTime": nil})

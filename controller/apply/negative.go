@@ -15,10 +15,10 @@ import (
 // each reconcile for a dependent that it does without.
 type negativeCache struct {
 	mu     sync.Mutex
-	writes map[types.UID]map[string]futileWrite // by owner, then by resource and name of the dependent
+	writes map[types.UID]map[string]uselessWrite // by owner, then by resource and name of the dependent
 }
 
-type futileWrite struct {
+type uselessWrite struct {
 	asked   string
 	refused bool
 	tries   int
@@ -26,7 +26,7 @@ type futileWrite struct {
 }
 
 func newNegativeCache() *negativeCache {
-	return &negativeCache{writes: map[types.UID]map[string]futileWrite{}}
+	return &negativeCache{writes: map[types.UID]map[string]uselessWrite{}}
 }
 
 // wait is how long the same write would still lead to nothing; 0 says that it is to be tried. What was refused is worth a
@@ -57,13 +57,13 @@ func (n *negativeCache) note(owner types.UID, target, asked string, err error, c
 		}
 		return
 	}
-	f := futileWrite{asked: asked, refused: first > 0}
+	f := uselessWrite{asked: asked, refused: first > 0}
 	if before, ok := n.writes[owner][target]; ok && before.asked == asked {
 		f.tries = before.tries + 1
 	}
 	f.again = now.Add(min(cmp.Or(first, FirstRefused)<<min(f.tries, 20), LastRefused))
 	if n.writes[owner] == nil {
-		n.writes[owner] = map[string]futileWrite{}
+		n.writes[owner] = map[string]uselessWrite{}
 	}
 	n.writes[owner][target] = f
 }
@@ -90,5 +90,5 @@ func (n *negativeCache) forget(owner types.UID) {
 func (n *negativeCache) forgetAll(gone func(types.UID) bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	maps.DeleteFunc(n.writes, func(owner types.UID, _ map[string]futileWrite) bool { return gone(owner) })
+	maps.DeleteFunc(n.writes, func(owner types.UID, _ map[string]uselessWrite) bool { return gone(owner) })
 }

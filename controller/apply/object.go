@@ -14,8 +14,8 @@ import (
 	"stoic/schema"
 )
 
-// record adds finalizers and writes the status. When it is on record, it counts and logs the transition. It returns the
-// version of the object after that.
+// record adds finalizers and writes the status. When it is on record, it counts and logs the transition, in one line; a status
+// that says of the object what it said before is none. It returns the version of the object after that.
 func (a *Applier) record(ctx context.Context, seen *schema.Observed, plan schema.Plan) (version string, err error) {
 	head := seen.Head
 	version = head.Meta.ResourceVersion
@@ -26,7 +26,7 @@ func (a *Applier) record(ctx context.Context, seen *schema.Observed, plan schema
 			return "", err
 		}
 	}
-	if plan.Status == nil || a.pruning.isFutile(head, plan.Status) { // the server would not keep it this time either
+	if plan.Status == nil || a.pruning.changesNothing(head, plan.Status) { // the server would not keep it this time either
 		return version, nil
 	}
 	if a.Objects.HasStatus() || a.StatusInObject {
@@ -40,7 +40,11 @@ func (a *Applier) record(ctx context.Context, seen *schema.Observed, plan schema
 		return "", err
 	}
 	a.count(head, plan, schema.AfterStatus)
-	a.Log.Info("status", zap.String("object", head.Key()), zap.String("rule", plan.Rule), zap.String("summary", schema.Clean(plan.Summary, 200)),
+	level := zap.InfoLevel
+	if plan.Summary == "" {
+		level = zap.DebugLevel
+	}
+	a.Log.Log(level, "status", zap.String("object", head.Key()), zap.String("rule", plan.Rule), zap.String("summary", schema.Clean(plan.Summary, 200)),
 		zap.Int64("generation", head.Meta.Generation))
 	return version, nil
 }
@@ -111,7 +115,7 @@ func (a *Applier) annotate(ctx context.Context, head *schema.Head, version strin
 		return version, fmt.Errorf("annotate %s: %w", head.Key(), err)
 	}
 	a.count(head, plan, schema.AfterAnnotations)
-	a.Log.Info("annotations", zap.String("object", head.Key()), zap.String("rule", plan.Rule))
+	a.Log.Debug("annotations", zap.String("object", head.Key()), zap.String("rule", plan.Rule))
 	return version, nil
 }
 
@@ -170,6 +174,6 @@ func (a *Applier) setFinalizers(ctx context.Context, head *schema.Head, version 
 	if err != nil {
 		return version, fmt.Errorf("write the finalizers of %s: %w", head.Key(), err)
 	}
-	a.Log.Info("finalizers", zap.String("object", head.Key()), zap.Strings("finalizers", wants))
+	a.Log.Debug("finalizers", zap.String("object", head.Key()), zap.Strings("finalizers", wants))
 	return version, nil
 }

@@ -28,8 +28,8 @@ type pruned struct {
 
 func newStatusPruning() *statusPruning { return &statusPruning{wrote: map[types.UID]pruned{}} }
 
-// isFutile says that to write a status over the one that head has would change nothing.
-func (p *statusPruning) isFutile(head *schema.Head, status any) bool {
+// changesNothing says that to write a status over the one that head has would change nothing.
+func (p *statusPruning) changesNothing(head *schema.Head, status any) bool {
 	p.mu.Lock()
 	was, ok := p.wrote[head.Meta.UID]
 	p.mu.Unlock()

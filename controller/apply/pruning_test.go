@@ -45,39 +45,39 @@ func TestStatusPruning(t *testing.T) {
 		return h
 	}
 	less := statusAt(1, "") // what the server makes of any reason
-	if p.isFutile(at("5", less), statusAt(1, "A")) {
-		t.Error("a write that was never noted is futile")
+	if p.changesNothing(at("5", less), statusAt(1, "A")) {
+		t.Error("a write that was never noted is taken to have no effect")
 	}
 	if !p.note("u", statusAt(1, "A"), storedAs("6", less)) {
 		t.Error("what was not kept is taken for kept")
 	}
-	if !p.isFutile(at("6", less), statusAt(2, "A")) || !p.isFutile(at("9", less), statusAt(2, "A")) {
+	if !p.changesNothing(at("6", less), statusAt(2, "A")) || !p.changesNothing(at("9", less), statusAt(2, "A")) {
 		t.Error("the same facts at another time are taken for new ones: every reconcile would write it")
 	}
-	if p.isFutile(at("6", less), statusAt(2, "B")) {
+	if p.changesNothing(at("6", less), statusAt(2, "B")) {
 		t.Error("other facts are taken for the same")
 	}
-	if p.isFutile(at("7", &widgetStatus{}), statusAt(2, "A")) {
+	if p.changesNothing(at("7", &widgetStatus{}), statusAt(2, "A")) {
 		t.Error("another writer has changed what is stored, and it is never put right")
 	}
 	noStart := statusAt(2, "A")
 	noStart.StartTime = nil
-	if p.isFutile(at("6", less), noStart) {
+	if p.changesNothing(at("6", less), noStart) {
 		t.Error("that there is no start time is no fact")
 	}
 	for name, kept := range map[string]string{"no status": "", "null": "null", "a text": `"x"`} {
-		if !p.note("u", statusAt(1, "A"), stored{"8", json.RawMessage(kept)}) || !p.isFutile(at("8", &widgetStatus{Unclean: true}), statusAt(2, "A")) {
+		if !p.note("u", statusAt(1, "A"), stored{"8", json.RawMessage(kept)}) || !p.changesNothing(at("8", &widgetStatus{Unclean: true}), statusAt(2, "A")) {
 			t.Errorf("an answer that is no status: %s", name)
 		}
 	}
 	p.forget("u")
-	if p.isFutile(at("6", less), statusAt(1, "A")) {
+	if p.changesNothing(at("6", less), statusAt(1, "A")) {
 		t.Error("not forgotten")
 	}
 	p.note("u", statusAt(1, "A"), storedAs("6", less))
 	p.note("v", statusAt(1, "A"), storedAs("6", less))
 	p.forgetAll(func(uid types.UID) bool { return uid == "v" })
-	if len(p.wrote) != 1 || !p.isFutile(at("6", less), statusAt(1, "A")) {
+	if len(p.wrote) != 1 || !p.changesNothing(at("6", less), statusAt(1, "A")) {
 		t.Errorf("kept of %d objects", len(p.wrote))
 	}
 }
@@ -91,21 +91,21 @@ func TestPrunedThenKeptThenAgain(t *testing.T) {
 	if p.note("u", statusAt(2, "B"), storedAs("7", statusAt(2, "B"))) {
 		t.Error("what was kept is taken for pruned")
 	}
-	if p.isFutile(head, statusAt(3, "A")) {
+	if p.changesNothing(head, statusAt(3, "A")) {
 		t.Error("the status stays as it is")
 	}
 }
 
 // TestPrunedFieldsThatAreAlwaysWritten: the answer is read in the type that is written, as the converter reads the stored status.
 // Otherwise a field that is always written, and that a schema drops, would differ between the two, and each change of the object
-// by another would lead to one more futile write.
+// by another would lead to one more write without effect.
 func TestPrunedFieldsThatAreAlwaysWritten(t *testing.T) {
 	p := newStatusPruning()
 	wrote := &widgetStatus{Replicas: 3, Conditions: []widgetCondition{{Type: "Created"}}}
 	p.note("u", wrote, stored{"6", json.RawMessage(`{"conditions":[{}],"addedByADefault":true}`)})
 	head := &schema.Head{Status: &widgetStatus{Conditions: []widgetCondition{{}}}}
 	head.Meta.UID, head.Meta.ResourceVersion = "u", "9"
-	if !p.isFutile(head, wrote) {
+	if !p.changesNothing(head, wrote) {
 		t.Error("what the server does not keep would be written again")
 	}
 	if p.note("u", &widgetStatus{}, stored{"6", json.RawMessage(`{"addedByADefault":true}`)}) {

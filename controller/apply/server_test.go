@@ -21,8 +21,8 @@ import (
 	"stoic/controller/serve"
 	"stoic/controller/watch"
 	"stoic/schema"
-	"stoic/test/faults/world"
-	"stoic/test/faults/world/server"
+	"stoic/test/faults/apimodel"
+	"stoic/test/faults/apimodel/server"
 )
 
 // apiServer is the model of the API server, and what was asked of it.
@@ -61,7 +61,7 @@ func newAPIServer(t *testing.T) *apiServer {
 
 // serve a resource, with a status subresource.
 func (s *apiServer) serve(r schema.Resource) {
-	s.Serve(world.Resource{Group: r.Group, Version: r.Version, Plural: r.Plural, Kind: r.Kind, Namespaced: !r.Cluster, Status: r.Plural != "events" && r.Plural != "secrets"})
+	s.Serve(apimodel.Resource{Group: r.Group, Version: r.Version, Plural: r.Plural, Kind: r.Kind, Namespaced: !r.Cluster, Status: r.Plural != "events" && r.Plural != "secrets"})
 }
 
 // nameOf a request, as "PATCH pods a annotations".

@@ -11,7 +11,7 @@ import (
 )
 
 // verifyFresh makes sure that a plan is based on the present before anything is done to other objects, or a finalizer is
-// removed, which may stand for children that a cache does not show yet: once for each object in the life of a process,
+// removed, which may stand for children that a cache does not show yet: once for each object in the lifetime of a process,
 // and again before something is created in the place of children that went. An API server may answer a new watch from a
 // past in which the object was not yet finished, suspended or scaled, or in which its pods still ran; and a watch that
 // lags shows an object that is deleted while the garbage collector takes its children. What is written to the object

@@ -32,6 +32,7 @@ type availability struct {
 	log         *zap.Logger
 	gauge       prometheus.Gauge
 	watchErrors prometheus.Counter
+	size        size
 	// served asks the API server. One that does not answer serves nothing.
 	served func(context.Context) (bool, error)
 	// watch runs the informer until ctx ends.
@@ -57,7 +58,7 @@ type availability struct {
 // newAvailability names the resource in logs and metrics by its kind.
 func newAvailability(kind string, log *zap.Logger, m *serve.Metrics) *availability {
 	return &availability{log: log.With(zap.String("kind", kind)), gauge: m.Served.WithLabelValues(kind),
-		watchErrors: m.WatchErrors.WithLabelValues(kind), pause: pause, now: time.Now}
+		watchErrors: m.WatchErrors.WithLabelValues(kind), size: size{gauge: m.Cached.WithLabelValues(kind)}, pause: pause, now: time.Now}
 }
 
 // run watches whenever the resource is served, until ctx ends. absent is called each time that the API server begins to

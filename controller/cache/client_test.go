@@ -14,7 +14,7 @@ import (
 	"stoic/controller/consistency"
 	"stoic/controller/watch"
 	"stoic/schema"
-	"stoic/test/faults/world/server"
+	"stoic/test/faults/apimodel/server"
 )
 
 // TestStoreHoldsWhatWasCutDown: after a list, after a list that the API server streams, and after a watch; and each asks for what
@@ -93,7 +93,7 @@ func TestUntypedStoreIsRewound(t *testing.T) {
 	eventually(t, "the future to be known", func() bool { return has("ns/lost") })
 	before := 0
 	s.locked(func() {
-		s.World = saved
+		s.Model = saved
 		s.Cut()
 		before = len(s.requests)
 	})

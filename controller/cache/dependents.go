@@ -128,6 +128,7 @@ func (d *Dependents) observe(ctx context.Context, report func(error)) {
 	_ = informer.SetWatchErrorHandlerWithContext(reportStart(explain))
 	_, _ = informer.AddEventHandler(d.handlers())
 	d.trouble.Store(nil)
+	d.size.empty()
 	d.informer.Store(&informer)
 	go func() {
 		if cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
@@ -138,6 +139,7 @@ func (d *Dependents) observe(ctx context.Context, report func(error)) {
 	informer.RunWithContext(ctx)
 	d.read.Store(d.read.Load() || informer.HasSynced())
 	d.informer.Store(nil)
+	d.size.empty()
 }
 
 // handlers wake the owner of whatever changed, if what changed matters.
@@ -154,8 +156,8 @@ func (d *Dependents) handlers() cache.ResourceEventHandler {
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    of,
-		DeleteFunc: of,
+		AddFunc:    func(obj any) { d.size.add(1); of(obj) },
+		DeleteFunc: func(obj any) { d.size.add(-1); of(obj) },
 		UpdateFunc: func(before, after any) {
 			was, ok1 := before.(*child)
 			is, ok2 := after.(*child)
@@ -174,6 +176,7 @@ func (d *Dependents) handlers() cache.ResourceEventHandler {
 func (d *Dependents) handlersOfReads() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(_ any, initial bool) {
+			d.size.add(1)
 			if !initial {
 				d.wakeAll()
 			}
@@ -185,7 +188,7 @@ func (d *Dependents) handlersOfReads() cache.ResourceEventHandler {
 				d.wakeAll()
 			}
 		},
-		DeleteFunc: func(any) { d.wakeAll() },
+		DeleteFunc: func(any) { d.size.add(-1); d.wakeAll() },
 	}
 }
 

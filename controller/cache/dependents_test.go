@@ -19,8 +19,8 @@ import (
 	"stoic/controller/lean"
 	"stoic/controller/watch"
 	"stoic/schema"
-	"stoic/test/faults/world"
-	"stoic/test/faults/world/server"
+	"stoic/test/faults/apimodel"
+	"stoic/test/faults/apimodel/server"
 )
 
 const podsPath = "/api/v1/namespaces/ns/pods/"
@@ -132,7 +132,7 @@ func TestReadAsksForTheOwnersChildren(t *testing.T) {
 	d := newTestDependents(t, s, "", &watch.Owned{Resource: schema.Pods(), SlimTyped: slimName, Selector: "by=me",
 		Labels: func(owner *schema.Head) map[string]string { return map[string]string{"job": owner.Meta.Name} }}, nil)
 	found, newest, err := d.Read(t.Context(), owner)
-	if err != nil || !slices.Equal(names(found.Items), []string{"new", "old"}) || newest != world.Get(s.At(podsPath+"new"), "metadata", "resourceVersion") {
+	if err != nil || !slices.Equal(names(found.Items), []string{"new", "old"}) || newest != apimodel.Get(s.At(podsPath+"new"), "metadata", "resourceVersion") {
 		t.Errorf("%+v at %s: %v", found, newest, err)
 	}
 	asked := s.asked("pods", false)
@@ -286,7 +286,7 @@ func TestSameDecidesWhatWakes(t *testing.T) {
 		"the version, and Same is not asked of that": {watch.Owned{Same: func(_, _ any) bool { return true }}, func(*child) {}, []string{"a"}},
 	} {
 		var woken []string
-		d := &Dependents{Owned: &c.owned, wake: func(o Owner) { woken = append(woken, o.Name) }}
+		d := &Dependents{availability: newTestAvailability("Widget"), Owned: &c.owned, wake: func(o Owner) { woken = append(woken, o.Name) }}
 		before := &child{identity: identity{Name: "x", Namespace: "ns", UID: "x", ResourceVersion: "1"}, owned: unique.Make(owner), object: widget{}}
 		after := *before
 		after.ResourceVersion = "2"
@@ -315,7 +315,7 @@ func TestWhatComesAndGoesWakes(t *testing.T) {
 		"a child that is none":               {func(h cache.ResourceEventHandler) { h.OnUpdate(c, 7) }, 1},
 	} {
 		woken := 0
-		d := &Dependents{Owned: &watch.Owned{}, wake: func(Owner) { woken++ }}
+		d := &Dependents{availability: newTestAvailability("Widget"), Owned: &watch.Owned{}, wake: func(Owner) { woken++ }}
 		test.event(d.handlers())
 		if woken != test.wakes {
 			t.Errorf("%s: woken %d times, want %d", name, woken, test.wakes)

@@ -13,7 +13,7 @@ import (
 	"stoic/controller/consistency"
 	"stoic/controller/watch"
 	"stoic/convert"
-	"stoic/test/faults/world/server"
+	"stoic/test/faults/apimodel/server"
 )
 
 // TestReadyWhileAllIsListedAgain: an API server answers 410 to a watch that it has no history for, as after its own restart. All is

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -30,6 +31,8 @@ type Objects struct {
 	discovery discovery.ServerResourcesInterfaceWithContext
 	panics    *converterPanics
 	handlers  Handlers
+	// accepted and rejected count conversions.
+	accepted, rejected prometheus.Counter
 
 	// informer is the one that runs now, or nil while the resource is not served.
 	informer atomic.Pointer[cache.SharedIndexInformer]
@@ -68,6 +71,7 @@ func NewObjects(from Source, r schema.Resource, converter func(*unstructured.Uns
 	label := cmp.Or(from.Label, r.Kind)
 	o := &Objects{availability: newAvailability(label, from.Log.With(zap.String("apiVersion", r.APIVersion())), from.Metrics), unless: from.Unless, resource: r, namespace: from.Namespace,
 		convert: converter, client: from.Client, discovery: from.Discovery, handlers: h}
+	o.accepted, o.rejected = from.Metrics.Conversions.WithLabelValues(label, "accepted"), from.Metrics.Conversions.WithLabelValues(label, "rejected")
 	o.panics = newConverterPanics(o.log, from.Metrics.ConverterPanics.WithLabelValues(label))
 	if r.Cluster {
 		o.namespace = ""
@@ -108,6 +112,7 @@ func (o *Objects) observe(ctx context.Context, report func(error)) {
 	// Neither call can fail before the informer runs.
 	_ = informer.SetWatchErrorHandlerWithContext(reportStart(report))
 	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: o.added, UpdateFunc: o.updated, DeleteFunc: o.deleted})
+	o.size.empty()
 	o.informer.Store(&informer)
 	go func() {
 		if cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
@@ -117,6 +122,7 @@ func (o *Objects) observe(ctx context.Context, report func(error)) {
 	informer.RunWithContext(ctx)
 	o.read.Store(o.read.Load() || informer.HasSynced())
 	o.informer.Store(nil)
+	o.size.empty()
 }
 
 // replaced drops what is kept of objects that went while none was watched.
@@ -136,6 +142,7 @@ func present(store cache.Store) map[types.UID]bool {
 }
 
 func (o *Objects) added(obj any) {
+	o.size.add(1)
 	if result, ok := obj.(*convert.Result); ok {
 		o.handlers.Added(result)
 	}
@@ -150,6 +157,7 @@ func (o *Objects) updated(before, after any) {
 }
 
 func (o *Objects) deleted(obj any) {
+	o.size.add(-1)
 	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = gone.Obj
 	}
@@ -183,6 +191,19 @@ func (o *Objects) Each(do func(*convert.Result)) {
 			if result, ok := obj.(*convert.Result); ok {
 				do(result)
 			}
+		}
+	}
+}
+
+// All are the objects, or none as long as not all have been read.
+func (o *Objects) All(yield func(*convert.Result) bool) {
+	informer := o.informer.Load()
+	if informer == nil || !(*informer).HasSynced() {
+		return
+	}
+	for _, obj := range (*informer).GetStore().List() {
+		if result, ok := obj.(*convert.Result); ok && !yield(result) {
+			return
 		}
 	}
 }
@@ -256,6 +277,11 @@ func (o *Objects) converted(raw *unstructured.Unstructured) (found *convert.Resu
 			found.Panic = cause
 		}
 		o.panics.note(found)
+		if found.Rejection == nil {
+			o.accepted.Inc()
+		} else {
+			o.rejected.Inc()
+		}
 	}()
 	if found = o.convert(raw); found != nil && found.Head != nil {
 		return found.Brief()

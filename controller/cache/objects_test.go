@@ -21,7 +21,7 @@ import (
 	"stoic/controller/serve"
 	"stoic/convert"
 	"stoic/schema"
-	"stoic/test/faults/world/server"
+	"stoic/test/faults/apimodel/server"
 )
 
 func ignoreReplaced(map[types.UID]bool) {}

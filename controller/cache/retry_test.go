@@ -14,7 +14,7 @@ import (
 
 	"stoic/controller/watch"
 	"stoic/schema"
-	"stoic/test/faults/world/server"
+	"stoic/test/faults/apimodel/server"
 )
 
 // TestOutageIsOverWhenItIsOver: lists that failed a few times, as while a conversion webhook is down, are repeated soon, and so

@@ -15,8 +15,8 @@ import (
 	"stoic/controller/lean"
 	"stoic/controller/serve"
 	"stoic/schema"
-	"stoic/test/faults/world"
-	"stoic/test/faults/world/server"
+	"stoic/test/faults/apimodel"
+	"stoic/test/faults/apimodel/server"
 )
 
 // apiServer is the model of the API server, and what was asked of it.
@@ -66,7 +66,7 @@ func newAPIServer(t *testing.T) *apiServer {
 
 // serve a resource. It is called with the lock.
 func (s *apiServer) serve(r schema.Resource, status bool) {
-	s.Serve(world.Resource{Group: r.Group, Version: r.Version, Plural: r.Plural, Kind: r.Kind, Namespaced: !r.Cluster, Status: status})
+	s.Serve(apimodel.Resource{Group: r.Group, Version: r.Version, Plural: r.Plural, Kind: r.Kind, Namespaced: !r.Cluster, Status: status})
 }
 
 // source of a cache that reads from this server, and the typed clients.

@@ -104,11 +104,11 @@ func TestVersionsThatCannotBeComparedBoundNothing(t *testing.T) {
 		t.Error("newer")
 	}
 	for _, c := range []struct {
-		store, floor string
-		want         bool
+		store, required string
+		want            bool
 	}{{"", "5", true}, {"5", "", true}, {"x", "5", true}, {"5", "x", true}, {"4", "5", false}, {"5", "5", true}, {"10", "9", true}} {
-		if got := Reached(c.store, c.floor); got != c.want {
-			t.Errorf("Reached(%q, %q) = %v", c.store, c.floor, got)
+		if got := Reached(c.store, c.required); got != c.want {
+			t.Errorf("Reached(%q, %q) = %v", c.store, c.required, got)
 		}
 	}
 }

@@ -73,7 +73,7 @@ const (
 	// what was sent. TestBacklogMemory measures it.
 	weight       = 600
 	memoryPeriod = 30 * time.Minute
-	oldNews      = time.Minute
+	oldEvent     = time.Minute
 )
 
 func newBacklog(now time.Time) *backlog {
@@ -170,17 +170,17 @@ func (b *backlog) knows(id fingerprint) bool {
 // lane is the order in which the events of a namespace are sent. The lanes take turns, so that none waits for
 // another, and within one the objects do, so that each author reads a first sentence before any reads the last.
 //
-//	life   what happens to objects: never behind ten thousand rejections in the same namespace
-//	spec   what is wrong with specs
-//	past   what happened a while ago: after a restart all of it is asked for again, and most has been sent
+//	lifecycle  what happens to objects: never behind ten thousand rejections in the same namespace
+//	spec       what is wrong with specs
+//	past       what happened a while ago: after a restart all of it is asked for again, and most has been sent
 func lane(event schema.Event, now time.Time) string {
-	if now.Sub(event.Since) > oldNews {
+	if now.Sub(event.Since) > oldEvent {
 		return "past"
 	}
 	if event.AboutSpec {
 		return "spec"
 	}
-	return "life"
+	return "lifecycle"
 }
 
 func printOf(about *subject, event schema.Event) fingerprint {

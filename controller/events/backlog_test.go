@@ -20,7 +20,7 @@ import (
 
 // problems are the events of a rejection with many problems: five and one that counts the others.
 func problems(since time.Time) []schema.Event {
-	events := make([]schema.Event, schema.MaxTold+1)
+	events := make([]schema.Event, schema.MaxReported+1)
 	for i := range events {
 		path := fmt.Sprintf("spec.tfReplicaSpecs.Worker.template.spec.containers[0].env[%d].value", i)
 		events[i] = schema.Event{Type: "Warning", Reason: "TFJobFailedValidation", FieldPath: path,
@@ -31,7 +31,7 @@ func problems(since time.Time) []schema.Event {
 
 const (
 	floodOfJobs   = 10_000
-	floodOfEvents = floodOfJobs * (schema.MaxTold + 1)
+	floodOfEvents = floodOfJobs * (schema.MaxReported + 1)
 	floodPatience = 8 * time.Minute
 )
 
@@ -83,7 +83,7 @@ func TestFloodLosesNothing(t *testing.T) {
 		e.mu.Unlock()
 	}
 	e.Drain(context.Background(), floodPatience)
-	checkFlood(t, s, e, jobs*(schema.MaxTold+1))
+	checkFlood(t, s, e, jobs*(schema.MaxReported+1))
 	if postponed == 0 || most > room+(8<<10) {
 		t.Errorf("%d passes came back; up to %d bytes waited, want about %d", postponed, most, room)
 	}
@@ -194,7 +194,7 @@ func TestLane(t *testing.T) {
 		aboutSpec bool
 		age       time.Duration
 		want      string
-	}{{false, 0, "life"}, {false, oldNews, "life"}, {true, 0, "spec"}, {true, time.Hour, "past"}, {false, 2 * oldNews, "past"}} {
+	}{{false, 0, "lifecycle"}, {false, oldEvent, "lifecycle"}, {true, 0, "spec"}, {true, time.Hour, "past"}, {false, 2 * oldEvent, "past"}} {
 		if got := lane(schema.Event{AboutSpec: c.aboutSpec, Since: now.Add(-c.age)}, now); got != c.want {
 			t.Errorf("about the spec: %v, %s ago: %s, want %s", c.aboutSpec, c.age, got, c.want)
 		}

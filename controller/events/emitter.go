@@ -173,13 +173,14 @@ func (e *Emitter) send(ctx context.Context, key string) {
 		return
 	}
 	tries := e.failures.NumRequeues(key)
+	ctx, failed := serve.WithFailures(ctx)
 	result, err := e.post(ctx, u, tries)
 	switch result {
 	case "":
 		e.queue.AddAfter(key, e.failures.When(key))
 		return
 	case "refused", "late":
-		e.log.Info("an event could not be sent", zap.String("event", key), zap.String("reason", u.Reason), zap.Error(err))
+		e.log.Info("an event could not be sent", zap.String("event", key), zap.String("reason", u.Reason), zap.Strings("auditIDs", failed.AuditIDs()), zap.Error(err))
 	}
 	e.metrics.Events.WithLabelValues(result).Inc()
 	if u.Count != nil && e.count != nil && (result != "known" || tries > 0) { // an answer that was lost may be that of our own request

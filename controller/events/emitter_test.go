@@ -25,8 +25,8 @@ import (
 
 	"stoic/controller/serve"
 	"stoic/schema"
-	"stoic/test/faults/world"
-	"stoic/test/faults/world/server"
+	"stoic/test/faults/apimodel"
+	"stoic/test/faults/apimodel/server"
 )
 
 // eventServer counts what is posted to a model of the API server; fail lets it answer something else.
@@ -40,7 +40,7 @@ const cutOff = -1
 // newEventServer takes every event unless fail returns an HTTP code, or cutOff to take it and answer nothing.
 func newEventServer(t *testing.T, fail func(post int) int) *eventServer {
 	t.Helper()
-	s := &eventServer{Server: server.New(t, world.Resource{Version: "v1", Plural: "events", Kind: "Event", Namespaced: true})}
+	s := &eventServer{Server: server.New(t, apimodel.Resource{Version: "v1", Plural: "events", Kind: "Event", Namespaced: true})}
 	s.Before = func(server.Request) (no *metav1.Status) {
 		s.Locked(func() {
 			s.posts++
@@ -194,15 +194,15 @@ func TestEmitterTellsNothingTooLate(t *testing.T) {
 	}
 	e.Emit(headOf("a"), []schema.Event{happened(0), happened(44 * time.Minute), happened(sendFor), happened(sendFor + time.Second)})
 	e.Drain(context.Background(), 10*time.Second)
-	var told []string
+	var reported []string
 	for _, event := range s.events() {
-		told = append(told, event.Message)
+		reported = append(reported, event.Message)
 		if age := now.Sub(event.LastTimestamp.Time); age.String() != event.Message {
 			t.Errorf("%s ago: the event says %s", event.Message, age)
 		}
 	}
-	slices.Sort(told)
-	if diff := cmp.Diff([]string{"0s", "44m0s", "55m0s"}, told); diff != "" {
+	slices.Sort(reported)
+	if diff := cmp.Diff([]string{"0s", "44m0s", "55m0s"}, reported); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
 	if e.left() != 0 || testutil.ToFloat64(e.metrics.EventBacklog) != 0 || testutil.ToFloat64(e.metrics.Events.WithLabelValues("late")) != 1 {

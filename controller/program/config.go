@@ -12,7 +12,7 @@ import (
 )
 
 // Config says how to reach the API server: by this kubeconfig, else by those of KUBECONFIG, else by the service account
-// of the pod. What the caller can mend is a UsageError.
+// of the pod. What the caller can correct is a UsageError.
 func Config(kubeconfig string) (*rest.Config, error) {
 	rules := clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig, Precedence: filepath.SplitList(os.Getenv("KUBECONFIG"))}
 	if rules.ExplicitPath == "" && len(rules.Precedence) == 0 {

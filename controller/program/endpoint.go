@@ -1,6 +1,7 @@
 package program
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -11,6 +12,7 @@ import (
 type endpoint struct {
 	flag, address string // the flag that gave the address, and the address or "0"
 	handler       http.Handler
+	tls           *tls.Config // nil: it speaks plain HTTP
 	listener      net.Listener
 }
 
@@ -26,6 +28,9 @@ func listen(endpoints []endpoint) (open []endpoint, err error) {
 				err = errors.Join(err, o.listener.Close())
 			}
 			return nil, err
+		}
+		if e.tls != nil {
+			e.listener = tls.NewListener(e.listener, e.tls)
 		}
 		open = append(open, e)
 	}

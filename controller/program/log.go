@@ -3,7 +3,6 @@ package program
 import (
 	"fmt"
 	"io"
-	"strconv"
 
 	"github.com/go-logr/zapr"
 	"github.com/spf13/pflag"
@@ -16,11 +15,16 @@ import (
 type LogFlags struct {
 	Level, Encoder string
 	Devel          bool
+	// LevelFile holds a level that takes the place of Level while the file is there.
+	LevelFile string
+
+	level zap.AtomicLevel // of the logger that was made
 }
 
 // Register adds them to the flags of a program.
 func (f *LogFlags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Level, "zap-log-level", "info", `"debug", "info", "warn", "error", or a number of which a higher one logs more`)
+	flags.StringVar(&f.LevelFile, "zap-log-level-file", "", "file with a level that takes the place of --zap-log-level while the program runs; it need not exist, and is read every few seconds")
 	flags.StringVar(&f.Encoder, "zap-encoder", "json", `"json" or "console"`)
 	flags.BoolVar(&f.Devel, "zap-devel", false, "log for a person: console encoder")
 	flags.String("zap-stacktrace-level", "", "accepted, without effect")
@@ -36,13 +40,11 @@ func (f *LogFlags) Ignores(name string) bool {
 
 // Logger makes the program's logger and gives it to klog, through which the Kubernetes libraries log.
 func (f *LogFlags) Logger(out io.Writer) (*zap.Logger, error) {
-	level, err := zapcore.ParseLevel(f.Level)
-	if n, convErr := strconv.Atoi(f.Level); convErr == nil {
-		level, err = zapcore.Level(-min(max(n, 0), 127)), nil
-	}
+	level, err := levelOf(f.Level)
 	if err != nil {
-		return nil, usage(fmt.Errorf(`--zap-log-level: found %q, must be "debug", "info", "warn", "error" or a number`, f.Level))
+		return nil, usage(fmt.Errorf("--zap-log-level: %w", err))
 	}
+	f.level = zap.NewAtomicLevelAt(level)
 	config := zap.NewProductionEncoderConfig()
 	config.EncodeTime = zapcore.RFC3339NanoTimeEncoder
 	config.EncodeDuration = zapcore.StringDurationEncoder
@@ -55,7 +57,7 @@ func (f *LogFlags) Logger(out io.Writer) (*zap.Logger, error) {
 	default:
 		return nil, usage(fmt.Errorf(`--zap-encoder: found %q, must be "json" or "console"`, f.Encoder))
 	}
-	core := zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(out)), level)
+	core := zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(out)), f.level)
 	log := zap.New(withoutObjects{core})
 	klog.SetLoggerWithOptions(zapr.NewLogger(log.Named("client-go")), klog.ContextualLogger(true))
 	return log, nil

@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 )
@@ -125,5 +129,50 @@ func TestDevelIsConsole(t *testing.T) {
 	log.Info("for a person")
 	if json.Valid(out.Bytes()) || !strings.Contains(out.String(), "\tinfo\tfor a person") {
 		t.Errorf("%q", out.String())
+	}
+}
+
+// TestLevelWhileItRuns: a file changes the level, and what is no level changes nothing.
+func TestLevelWhileItRuns(t *testing.T) {
+	var out bytes.Buffer
+	flags := LogFlags{Level: "info", Encoder: "json", LevelFile: filepath.Join(t.TempDir(), "log-level")}
+	log, err := flags.Logger(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := ""
+	for _, step := range []struct {
+		text  string // of the file; "-" for none
+		level zapcore.Level
+		lines int // that say so
+	}{
+		{"-", zap.InfoLevel, 0},
+		{"debug\n", zap.DebugLevel, 1},
+		{"debug", zap.DebugLevel, 0},
+		{"error", zap.ErrorLevel, 1},
+		{"error", zap.ErrorLevel, 0},
+		{"loud", zap.ErrorLevel, 1},
+		{"loud", zap.ErrorLevel, 0},
+		{strings.Repeat("x", 1<<16), zap.ErrorLevel, 1},
+		{"\xff\xfe", zap.ErrorLevel, 1},
+		{"6", zapcore.Level(-6), 1},
+		{" \n", zap.InfoLevel, 1},
+		{"WARN", zap.WarnLevel, 1},
+		{"-", zap.InfoLevel, 1},
+	} {
+		err := os.WriteFile(flags.LevelFile, []byte(step.text), 0o600)
+		if step.text == "-" {
+			if err = os.Remove(flags.LevelFile); errors.Is(err, fs.ErrNotExist) {
+				err = nil
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Reset()
+		last = flags.readLevel(last, log)
+		if lines := strings.Count(out.String(), "\n"); flags.level.Level() != step.level || log.Core().Enabled(step.level-1) || lines != step.lines {
+			t.Errorf("%.10q: level %v, want %v; %d lines, want %d: %s", step.text, flags.level.Level(), step.level, lines, step.lines, out.String())
+		}
 	}
 }

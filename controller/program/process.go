@@ -20,12 +20,14 @@ import (
 // Process is what runs: a controller and its two HTTP endpoints.
 type Process struct {
 	// Controller is made with these options. Registry, Now and an empty Identity are filled in.
-	Controller      controller.Options
-	Registry        *prometheus.Registry
-	Version         string // of the program, for the log and for the API server's audit log
-	UserAgent       string // what the API server calls the program, in front of the version
-	Metrics, Probes string // addresses, or "0" for none
-	Profiling       bool   // serve profiles beside the metrics
+	Controller controller.Options
+	Registry   *prometheus.Registry
+	Version    string // of the program, for the log and for the API server's audit log
+	UserAgent  string // what the API server calls the program, in front of the version
+	Metrics    MetricsFlags
+	Probes     string    // address, or "0" for none
+	Profiling  bool      // serve profiles beside the metrics
+	Log        *LogFlags // that the logger of the controller was made by; nil: its level stays
 }
 
 // NewRegistry has the metrics of the Go runtime and of the process.
@@ -49,13 +51,16 @@ func (p Process) Run(ctx context.Context) error {
 	o.Config.UserAgent = p.UserAgent + "/" + p.Version
 	o.Config.WarningHandlerWithContext = rest.NoWarnings{}
 	o.Registry, o.Now = p.Registry, time.Now
+	p.Registry.MustRegister(BuildOf(p.Version).Metric(controller.MetricsPrefix(o.Name)))
 	c, err := controller.New(o)
 	if err != nil {
 		return err
 	}
-	endpoints, err := listen([]endpoint{
-		{flag: "--metrics-bind-address", address: p.Metrics, handler: serve.MetricsHandler(p.Registry, p.Profiling)},
-		{flag: "--health-probe-bind-address", address: p.Probes, handler: c.HealthHandler()}})
+	metrics, err := p.Metrics.endpoint(serve.MetricsHandler(p.Registry, p.Profiling), o.Config, o.Log)
+	if err != nil {
+		return err
+	}
+	endpoints, err := listen([]endpoint{metrics, {flag: "--health-probe-bind-address", address: p.Probes, handler: c.HealthHandler()}})
 	if err != nil {
 		return err
 	}
@@ -63,10 +68,16 @@ func (p Process) Run(ctx context.Context) error {
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	group, ctx := errgroup.WithContext(ctx)
 	for _, e := range endpoints {
-		o.Log.Info("listening", zap.String("for", e.flag), zap.String("address", e.listener.Addr().String()))
-		group.Go(func() error { return serve.HTTP(serving, e.listener, e.handler) })
+		o.Log.Info("listening", zap.String("for", e.flag), zap.String("address", e.listener.Addr().String()), zap.Bool("tls", e.tls != nil))
+		group.Go(func() error { return serve.HTTP(serving, e.listener, e.handler, o.Log) })
 	}
 	o.Log.Info("starting", zap.String("version", p.Version), zap.Strings("kinds", kinds(o.Watches)), zap.String("namespace", o.Namespace))
+	if p.Log != nil {
+		group.Go(func() error {
+			p.Log.FollowLevel(serving, o.Log)
+			return nil
+		})
+	}
 	group.Go(func() error {
 		defer stopServing()
 		return c.Run(ctx)

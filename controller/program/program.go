@@ -37,7 +37,8 @@ const (
 // flags have the names that operators commonly use.
 type flags struct {
 	kubeconfig, namespace string
-	metrics, probes       string
+	metrics               MetricsFlags
+	probes                string
 	leaderElect           bool
 	leaseName, leaseSpace string
 	log                   LogFlags
@@ -46,7 +47,7 @@ type flags struct {
 func (f *flags) register(all *pflag.FlagSet, name string) {
 	all.StringVar(&f.kubeconfig, "kubeconfig", "", "file that says how to reach the API server (default: $KUBECONFIG, else the pod's service account)")
 	all.StringVar(&f.namespace, "namespace", "", "serve the objects of this namespace only (default: all)")
-	all.StringVar(&f.metrics, "metrics-bind-address", ":8080", `where /metrics is served; "0" for nowhere`)
+	f.metrics.Register(all)
 	all.StringVar(&f.probes, "health-probe-bind-address", ":8081", `where /healthz and /readyz are served; "0" for nowhere`)
 	all.BoolVar(&f.leaderElect, "leader-elect", false, "let one of several processes work, chosen by a lease")
 	all.StringVar(&f.leaseName, "leader-election-id", name, "name of the lease")
@@ -59,8 +60,6 @@ func (f *flags) check() error {
 	switch {
 	case f.namespace != "" && len(validation.IsDNS1123Label(f.namespace)) > 0:
 		return usage(fmt.Errorf("--namespace: found %q, must be the name of one namespace, or be left out for all", f.namespace))
-	case f.metrics == "":
-		return usage(errors.New(`--metrics-bind-address: found "", must be an address such as ":8080", or "0" for nowhere`))
 	case f.probes == "":
 		return usage(errors.New(`--health-probe-bind-address: found "", must be an address such as ":8081", or "0" for nowhere`))
 	case f.leaderElect && len(validation.IsDNS1123Subdomain(f.leaseName)) > 0:
@@ -68,7 +67,7 @@ func (f *flags) check() error {
 	case f.leaderElect && len(validation.IsDNS1123Label(f.leaseSpace)) > 0:
 		return usage(fmt.Errorf("--leader-election-namespace: found %q, must be the namespace of the lease; a pod has it in MY_POD_NAMESPACE", f.leaseSpace))
 	}
-	return nil
+	return f.metrics.Check()
 }
 
 // Main runs the program until it is interrupted, and returns its exit code: 0 after a graceful stop, 2 for a call that
@@ -136,7 +135,7 @@ func (p Program) run(ctx context.Context, f flags, errOut io.Writer) error {
 	}
 	KeepWithinMemory(log)
 	config.QPS, config.Burst = qps, burst
-	process := Process{Registry: NewRegistry(), Version: cmp.Or(p.Version, "dev"), UserAgent: p.Name, Metrics: f.metrics, Probes: f.probes,
+	process := Process{Registry: NewRegistry(), Version: cmp.Or(p.Version, "dev"), UserAgent: p.Name, Metrics: f.metrics, Probes: f.probes, Log: &f.log,
 		Controller: controller.Options{Name: p.Name, Config: config, Watches: p.Watches, Namespace: f.namespace, Workers: workers, EventQPS: eventQPS, Log: log}}
 	if f.leaderElect {
 		process.Controller.Lease = &election.Lease{Namespace: f.leaseSpace, Name: f.leaseName}

@@ -2,7 +2,10 @@ package program
 
 import (
 	"bytes"
+	"context"
+	"crypto/tls"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -12,12 +15,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 
 	"stoic/controller"
+	"stoic/controller/serve"
 	"stoic/convert"
 	"stoic/schema"
-	"stoic/test/faults/world/server"
+	"stoic/test/faults/apimodel/server"
 )
 
 func gadgets() Program {
@@ -42,7 +50,7 @@ func TestHelp(t *testing.T) {
 		t.Errorf("code %d, stderr %q", code, errOut)
 	}
 	for _, says := range []string{"Keeps gadgets.\n", "gadget-operator [flags]", "--kubeconfig string", "--namespace string", "--metrics-bind-address string",
-		"--health-probe-bind-address string", "--leader-elect ", `(default "gadget-operator")`, "--leader-election-namespace", "--zap-log-level"} {
+		"--health-probe-bind-address string", "--leader-elect ", `(default "gadget-operator")`, "--leader-election-namespace", "--zap-log-level", "--zap-log-level-file", "--metrics-secure", "--metrics-cert-path"} {
 		if !strings.Contains(out, says) {
 			t.Errorf("--help does not say %q:\n%s", says, out)
 		}
@@ -62,6 +70,7 @@ func TestWrongCalls(t *testing.T) {
 		"--leader-elect":                        `--leader-election-namespace: found ""`,
 		"--leader-elect --leader-election-id=_": `--leader-election-id: found "_"`,
 		"--zap-log-level=loud":                  `--zap-log-level: found "loud"`,
+		"--metrics-cert-path=/certificates":     "--metrics-cert-path: found without --metrics-secure",
 		"":                                      "no API server: this is not a pod",
 		"--kubeconfig=/no/such/file":            "read the kubeconfig /no/such/file",
 	} {
@@ -72,15 +81,120 @@ func TestWrongCalls(t *testing.T) {
 	}
 }
 
+// kubeconfig of an API server.
+func kubeconfig(t *testing.T, url string) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "kubeconfig")
+	text := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":%q}}],
+"contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],"users":[{"name":"u","user":{}}]}`, url)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// free is a loopback address on which nobody listens.
+func free(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return l.Addr().String()
+}
+
+// TestMetricsOfAnyOperator: what the engine counts has the operator's name, or one that all operators share, and promlint has
+// nothing to say of any, those of the libraries among them.
+func TestMetricsOfAnyOperator(t *testing.T) {
+	s := server.New(t)
+	registry := NewRegistry()
+	ctx, stop := context.WithCancel(t.Context())
+	address, ended := free(t), make(chan error, 1)
+	process := Process{Registry: registry, Version: "v1", UserAgent: "gadget-operator", Metrics: MetricsFlags{Address: address}, Probes: "0",
+		Controller: controller.Options{Name: "gadget-operator", Config: &rest.Config{Host: s.URL}, Watches: gadgets().Watches, Workers: 1, EventQPS: 5, Log: zap.NewNop()}}
+	go func() { ended <- process.Run(ctx) }()
+	text := ""
+	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(text, `leader_election_master_status{name="gadget-operator"} 1`); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it does not lead:\n%s", text)
+		}
+		answer, err := http.Get("http://" + address + "/metrics")
+		if err != nil {
+			continue // it does not listen yet
+		}
+		body, err := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("%s, %v", answer.Status, err)
+		}
+		text = string(body)
+	}
+	for _, sample := range []string{`gadget_operator_build_info{goversion="go`, `gadget_operator_reconcile_errors_total{class="panic",kind="Gadget"} 0`,
+		`gadget_operator_objects_converted_total{kind="Gadget",result="rejected"} 0`, `gadget_operator_converter_panics_total{kind="Gadget"} 0`,
+		`gadget_operator_cached_objects{kind="Gadget"} 0`, `controller_runtime_reconcile_total{controller="gadgets",result="error"} 0`,
+		`controller_runtime_reconcile_time_seconds_count{controller="gadgets"} 0`} {
+		if !strings.Contains(text, "\n"+sample) {
+			t.Errorf("there is no %s", sample)
+		}
+	}
+	problems, err := promlint.New(strings.NewReader(text)).Lint()
+	if err != nil || len(problems) > 0 {
+		t.Errorf("%v, %v", problems, err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSecureMetrics: TLS, and nothing for who has no token. See test/integration for tokens.
+func TestSecureMetrics(t *testing.T) {
+	listener := endpointOf(t, MetricsFlags{Address: "127.0.0.1:0", Secure: true})
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} // made in memory
+	answer, err := client.Get("https://" + listener + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode != http.StatusUnauthorized || answer.TLS.Version < tls.VersionTLS12 || answer.ProtoMajor != 1 {
+		t.Errorf("%s over %s and TLS %x", answer.Status, answer.Proto, answer.TLS.Version)
+	}
+	if _, err := (&MetricsFlags{Address: ":0", Secure: true, CertPath: "/no/such"}).endpoint(nil, &rest.Config{}, zap.NewNop()); err == nil ||
+		!strings.HasPrefix(err.Error(), "--metrics-cert-path: read the certificate: ") {
+		t.Errorf("without a certificate where one is to be: %v", err)
+	}
+}
+
+// endpointOf flags, which serves until the test ends.
+func endpointOf(t *testing.T, f MetricsFlags) (address string) {
+	t.Helper()
+	e, err := f.endpoint(serve.MetricsHandler(prometheus.NewRegistry(), false), &rest.Config{Host: "http://" + free(t)}, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, err := listen([]endpoint{e})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- serve.HTTP(ctx, open[0].listener, open[0].handler, zap.NewNop()) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return open[0].listener.Addr().String()
+}
+
 // TestStopsAtSIGTERM runs the program against an API server that serves nothing, until the process is interrupted.
 func TestStopsAtSIGTERM(t *testing.T) {
 	s := server.New(t)
-	config := filepath.Join(t.TempDir(), "kubeconfig")
-	text := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":%q}}],
-"contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],"users":[{"name":"u","user":{}}]}`, s.URL)
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	config := kubeconfig(t, s.URL)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -11,12 +11,16 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.uber.org/zap"
 )
+
+// mostScrapes at the same time; others are answered with 503. A scrape goes through all objects in the caches.
+const mostScrapes = 4
 
 // MetricsHandler serves /metrics and, if profiling is on, what go tool pprof asks for.
 func MetricsHandler(g prometheus.Gatherer, profiling bool) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(g, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(g, promhttp.HandlerOpts{MaxRequestsInFlight: mostScrapes}))
 	if profiling {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
@@ -48,9 +52,13 @@ func answer(w http.ResponseWriter, wrong string, code int) {
 	_, _ = w.Write([]byte(wrong + "\n")) // the client may have gone
 }
 
-// HTTP answers on a listener until ctx ends.
-func HTTP(ctx context.Context, listener net.Listener, handler http.Handler) error {
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+// HTTP answers on a listener until ctx ends. What clients do wrong, such as no TLS where it is spoken, is for debugging.
+func HTTP(ctx context.Context, listener net.Listener, handler http.Handler, log *zap.Logger) error {
+	wrong, err := zap.NewStdLogAt(log, zap.DebugLevel)
+	if err != nil {
+		return fmt.Errorf("make a log for %s: %w", listener.Addr(), err)
+	}
+	server := &http.Server{Handler: handler, ErrorLog: wrong, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
 	stopped := make(chan error, 1)
 	go func() {

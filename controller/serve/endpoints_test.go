@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
 )
 
 // TestProfilesAreServedOnlyWhenAskedFor: they cost, and tell of the process what a scraper need not know.
@@ -19,7 +20,9 @@ func TestProfilesAreServedOnlyWhenAskedFor(t *testing.T) {
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		stopped := make(chan error, 1)
-		go func() { stopped <- HTTP(ctx, listener, MetricsHandler(prometheus.NewRegistry(), profiling)) }()
+		go func() {
+			stopped <- HTTP(ctx, listener, MetricsHandler(prometheus.NewRegistry(), profiling), zap.NewNop())
+		}()
 		want := map[string]int{"/metrics": http.StatusOK, "/debug/pprof": http.StatusNotFound}
 		for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/goroutine?debug=1", "/debug/pprof/symbol",
 			"/debug/pprof/profile?seconds=1", "/debug/pprof/trace?seconds=0.1"} {

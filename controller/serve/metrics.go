@@ -1,12 +1,7 @@
 package serve
 
 import (
-	"net/http"
-	"strconv"
-	"time"
-
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 )
 
@@ -16,16 +11,22 @@ type Metrics struct {
 	WatchErrors     *prometheus.CounterVec // kind
 	LiveReads       *prometheus.CounterVec // kind
 	ConverterPanics *prometheus.CounterVec // kind
+	Conversions     *prometheus.CounterVec // kind, result
+	Cached          *prometheus.GaugeVec   // kind
+	Leader          *prometheus.GaugeVec   // name
 	Panics          prometheus.Counter
 	Events          *prometheus.CounterVec // result
 	EventBacklog    prometheus.Gauge
 	Queues          workqueue.MetricsProvider
 
-	requests  *prometheus.CounterVec   // code, method, host
-	durations *prometheus.HistogramVec // verb, host
+	requests   *prometheus.CounterVec   // code, method, host
+	durations  *prometheus.HistogramVec // verb, host
+	reconciles reconciles
 }
 
-// NewMetrics registers all that the engine counts. The names of the engine's own metrics begin with the prefix.
+// NewMetrics registers all that the engine counts. The names of the engine's own metrics begin with the prefix. What other
+// operators count, too, has the names that it has there: rest_client_*, workqueue_*, leader_election_*, and the
+// controller_runtime_* of reconciles.
 func NewMetrics(registry prometheus.Registerer, prefix string) *Metrics {
 	m := &Metrics{}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
@@ -36,45 +37,21 @@ func NewMetrics(registry prometheus.Registerer, prefix string) *Metrics {
 	m.WatchErrors = counter("watch_errors_total", "Lists and watches that failed.", "kind")
 	m.LiveReads = counter("live_reads_total", "Reconciles that read from the API server because the caches lagged.", "kind")
 	m.ConverterPanics = counter("converter_panics_total", "Objects on which the converter panicked; each is rejected. Anything but 0 is a defect.", "kind")
+	m.Conversions = counter("objects_converted_total", "Objects that were read and converted, by result: accepted, or rejected for what its events say.", "kind", "result")
 	m.Events = counter("events_total", "Events, by result: sent, known (the API server had it), refused, late (not sent for most of an hour), postponed (no room; asked for again).", "result")
 	m.Panics = prometheus.NewCounter(prometheus.CounterOpts{Name: prefix + "_panics_total", Help: "Reconciles that panicked. Anything but 0 is a defect."})
 	m.EventBacklog = prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "_events_backlog", Help: "Events that wait to be sent."})
 	m.Served = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "_kind_served", Help: "1 if the API server serves the kind and it is watched."}, []string{"kind"})
+	m.Cached = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "_cached_objects", Help: "Objects in the caches; no labels or specs but what decisions depend on are kept of them."}, []string{"kind"})
+	m.Leader = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "leader_election_master_status", Help: "1 if this process may write: it holds the lease of this name, or there is no election and the name is that of the operator."}, []string{"name"})
 	m.requests = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rest_client_requests_total", Help: "Requests to the API server."}, []string{"code", "method", "host"})
-	m.durations = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "rest_client_request_duration_seconds", Help: "Time to the first byte of the API server's answer.",
-		Buckets: prometheus.ExponentialBuckets(0.001, 2, 15)}, []string{"verb", "host"})
-	registry.MustRegister(m.Panics, m.EventBacklog, m.Served, m.requests, m.durations)
+	m.durations = prometheus.NewHistogramVec(Histogram("rest_client_request_duration_seconds", "Time to the first byte of the API server's answer.",
+		prometheus.ExponentialBuckets(0.001, 2, 15)), []string{"verb", "host"})
+	registry.MustRegister(m.Panics, m.EventBacklog, m.Served, m.Cached, m.Leader, m.requests, m.durations)
 	m.Queues = newQueueMetrics(registry)
+	m.reconciles = newReconciles(registry, prefix)
 	return m
 }
-
-// Instrument returns a config whose clients count their requests. It wraps the transport of this config alone,
-// where client-go's own hooks are global to the process.
-func (m *Metrics) Instrument(config *rest.Config) *rest.Config {
-	c := rest.CopyConfig(config)
-	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return counting{next, m} })
-	return c
-}
-
-type counting struct {
-	next    http.RoundTripper
-	metrics *Metrics
-}
-
-func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
-	begin := time.Now()
-	response, err := c.next.RoundTrip(r)
-	code := "<error>"
-	if err == nil {
-		code = strconv.Itoa(response.StatusCode)
-	}
-	c.metrics.requests.WithLabelValues(code, r.Method, r.URL.Host).Inc()
-	c.metrics.durations.WithLabelValues(r.Method, r.URL.Host).Observe(time.Since(begin).Seconds())
-	return response, err
-}
-
-// WrappedRoundTripper lets client-go find what it needs beneath.
-func (c counting) WrappedRoundTripper() http.RoundTripper { return c.next }
 
 // queueMetrics gives workqueues the metrics that dashboards know.
 type queueMetrics struct {
@@ -94,8 +71,7 @@ func newQueueMetrics(registry prometheus.Registerer) *queueMetrics {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "workqueue_" + name, Help: help}, labels)
 	}
 	histogram := func(name, help string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "workqueue_" + name, Help: help,
-			Buckets: prometheus.ExponentialBuckets(1e-6, 10, 9)}, labels)
+		return prometheus.NewHistogramVec(Histogram("workqueue_"+name, help, prometheus.ExponentialBuckets(1e-6, 10, 9)), labels)
 	}
 	q := &queueMetrics{
 		depth:      gauge("depth", "Keys that wait."),

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
 	"k8s.io/client-go/util/workqueue"
 )
 
@@ -21,7 +22,7 @@ func TestNoLabelHoldsAName(t *testing.T) {
 	m := NewMetrics(registry, "test_operator")
 	transport := counting{answering(func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
-	}), m}
+	}), m, zap.NewNop()}
 	request, err := http.NewRequest(http.MethodPatch, "https://127.0.0.1:6443/apis/kubeflow.org/v1/namespaces/team/tfjobs/"+needle+"/status?fieldManager="+needle, http.NoBody)
 	if err != nil {
 		t.Fatal(err)

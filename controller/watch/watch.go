@@ -1,6 +1,8 @@
 package watch
 
 import (
+	"iter"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"stoic/controller/lean"
@@ -43,6 +45,10 @@ type Watch struct {
 	// Count is called when what a plan counts is written, and when an event that counts is sent; of the object, resource, name,
 	// namespace and UID are known then. It may be called from several goroutines. nil: nothing is counted.
 	Count func(*schema.Head, schema.Count)
+	// Cached is called once, when a controller is made, with the objects in its cache, for metrics that are computed from all of
+	// them. Any goroutine may range over them at any time. They are none while not all have been read, and while this process
+	// does not lead, so that the numbers of several processes can be added up. nil: no one asks for them.
+	Cached func(all iter.Seq[*convert.Result])
 }
 
 // Owned is a resource that the objects of a watch own, and how much of its objects is remembered. Watches that share one
@@ -73,7 +79,8 @@ type Owned struct {
 	// pods of an owned batch/v1 Job. Its changes wake the owner of that object. Labels must hold for such children as well.
 	Through []schema.Resource
 	// Unwatched: objects of the resource are neither listed nor watched, so the operator needs the permissions to create and
-	// to get them, and no other. No child of it is ever seen; to create one that is there already is no error.
+	// to get them, and no other. No child of it is ever seen; to create one that is there already is no error. While one cannot
+	// be created, neither is any child that is not optional and that the same plan creates: no later plan would miss the first.
 	Unwatched bool
 	// Generators make the fields that schema.Object.Generate names.
 	Generators map[string]Generator

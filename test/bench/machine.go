@@ -12,8 +12,8 @@ import (
 	"stoic/test/bench/report"
 )
 
-// calm is how many cores others may use before times are no good.
-const calm = 0.1
+// maxNeighbours is how many cores others may use before times are no good.
+const maxNeighbours = 0.1
 
 // machine that we run on, as far as Linux tells.
 func machine() report.Machine {
@@ -38,7 +38,7 @@ func closing(r *report.Report) {
 	for i := range r.Results {
 		m.Neighbours = max(m.Neighbours, r.Results[i].Neighbours)
 	}
-	m.Busy = m.Neighbours > calm
+	m.Busy = m.Neighbours > maxNeighbours
 }
 
 func field(text []byte, name string) string {

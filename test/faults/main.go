@@ -25,6 +25,7 @@ type options struct {
 	goals     string
 	scenarios string
 	plan      string
+	fault     string
 	sample    bool
 	share     float64
 	dir       string
@@ -53,6 +54,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	f.StringVar(&o.goals, "goals", "", "comma-separated `goals`, such as G1,G3 (default: all)")
 	f.StringVar(&o.scenarios, "scenarios", "", "comma-separated scenarios (default: all)")
 	f.StringVar(&o.plan, "plan", "", "only the plan of this `name`, as a failure prints it")
+	f.StringVar(&o.fault, "fault", "", "only, and all of, the plans whose fault has this `text` in it, such as \"drop after commit\"")
 	f.BoolVar(&o.sample, "sample", false, "a small fixed number of plans of each goal")
 	f.Float64Var(&o.share, "share", 0, "share of the usual number of plans, such as 0.1")
 	f.StringVar(&o.dir, "dir", "", "folder for logs and evidence (default: a new temporary one)")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -60,7 +61,7 @@ func TestSubjects(t *testing.T) {
 		}
 		return names
 	}
-	for words, want := range map[string]string{"": "[training foobar]", "-subject foobar": "[foobar]", "-subject foobar,training": "[training foobar]",
+	for words, want := range map[string]string{"": "[training foobar mpi mpi-v2beta1]", "-subject mpi-v2beta1": "[mpi-v2beta1]", "-subject foobar": "[foobar]", "-subject foobar,training": "[training foobar]",
 		"-operator x": "[training]", "-operator x -subject foobar": "[foobar]", "-scenarios foobar-target,fail": "[training foobar]",
 		"-plan G1/foobar-target/x": "[foobar]"} {
 		if got := fmt.Sprint(found(strings.Fields(words)...)); got != want {
@@ -119,6 +120,21 @@ func TestWholeRun(t *testing.T) {
 	}
 }
 
+// TestPlanes: an operator that is apart has a control plane of its own, and the others share one.
+func TestPlanes(t *testing.T) {
+	var found []string
+	for _, together := range planes(scenario.All()) {
+		names := map[string]bool{}
+		for _, s := range together {
+			names[s.Operator.Name] = true
+		}
+		found = append(found, fmt.Sprint(slices.Sorted(maps.Keys(names))))
+	}
+	if want := []string{"[foobar mpi training]", "[mpi-v2beta1]"}; !slices.Equal(found, want) {
+		t.Errorf("control planes of %v, want %v", found, want)
+	}
+}
+
 // TestTally: a failure is counted, told with its evidence and makes the run fail; a plan whose fault did not strike is no
 // plan that was passed.
 func TestTally(t *testing.T) {
@@ -151,8 +167,8 @@ func TestTally(t *testing.T) {
 func TestCanaries(t *testing.T) {
 	times := func(n int, d time.Duration) []time.Duration { return slices.Repeat([]time.Duration{d}, n) }
 	for name, c := range map[string]struct {
-		faulted, calm []time.Duration
-		want          int
+		faulted, reference []time.Duration
+		want               int
 	}{
 		"as fast":       {times(20, time.Second), times(20, time.Second), 0},
 		"noise":         {times(20, 1390*time.Millisecond), times(20, time.Second), 0},
@@ -161,7 +177,7 @@ func TestCanaries(t *testing.T) {
 		"none at all":   {nil, nil, 0},
 		"none that ran": {nil, times(20, time.Second), 0},
 	} {
-		tally := &tally{faulted: c.faulted, calm: c.calm}
+		tally := &tally{faulted: c.faulted, reference: c.reference}
 		if tally.canaries(&strings.Builder{}); tally.failures != c.want {
 			t.Errorf("%s: %d failures", name, tally.failures)
 		}
@@ -171,15 +187,15 @@ func TestCanaries(t *testing.T) {
 // TestSummaries finds the line in which a test says what it has done, wherever it stands.
 func TestSummaries(t *testing.T) {
 	var log strings.Builder
-	var told []string
-	s := &summaries{out: &log, mark: "schedules", say: func(line string) { told = append(told, line) }}
+	var reported []string
+	s := &summaries{out: &log, mark: "schedules", say: func(line string) { reported = append(reported, line) }}
 	for _, part := range []string{"=== RUN\n    x_test.go:3: sched", "ules 300, steps 7\nno schedules here\n", "ok\n"} {
 		if _, err := s.Write([]byte(part)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if s.number != 300 || s.last != "schedules 300, steps 7" || len(told) != 1 || !strings.HasSuffix(log.String(), "ok\n") {
-		t.Errorf("%d %q %v", s.number, s.last, told)
+	if s.number != 300 || s.last != "schedules 300, steps 7" || len(reported) != 1 || !strings.HasSuffix(log.String(), "ok\n") {
+		t.Errorf("%d %q %v", s.number, s.last, reported)
 	}
 }
 

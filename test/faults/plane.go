@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -12,21 +13,59 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// onControlPlane tries the plans that share a control plane.
-func onControlPlane(ctx context.Context, o options, t *tally, r *command.Run) (err error) {
+// onControlPlane tries the plans that need a real API server: operators side by side on one, and those that are apart on
+// one of their own each.
+func onControlPlane(ctx context.Context, o options, t *tally, r *command.Run) error {
+	all := asked(o)
+	for _, together := range planes(all) {
+		if ctx.Err() != nil {
+			break
+		}
+		if err := onOne(ctx, o, together, t, r); err != nil {
+			return err
+		}
+	}
+	if o.plan != "" && t.chosen == 0 {
+		return fmt.Errorf("there is no plan %q", o.plan)
+	}
+	return nil
+}
+
+// planes are scenarios by the control plane on which they are run.
+func planes(all []scenario.Scenario) (found [][]scenario.Scenario) {
+	places := map[string]int{}
+	for _, s := range all {
+		name := ""
+		if s.Operator.Apart {
+			name = s.Operator.Name
+		}
+		if _, known := places[name]; !known {
+			places[name] = len(found)
+			found = append(found, nil)
+		}
+		found[places[name]] = append(found[places[name]], s)
+	}
+	return found
+}
+
+// onOne tries the plans of some scenarios on a control plane of theirs.
+func onOne(ctx context.Context, o options, scenarios []scenario.Scenario, t *tally, r *command.Run) (err error) {
 	say := r.Say
-	scenarios := asked(o)
 	all, err := programs(ctx, o, scenarios, r)
 	if err != nil {
 		return err
 	}
-	stage, err := plans.Open(ctx, plans.Options{Root: o.root, Programs: all, Sandboxes: o.sandboxes, Dir: o.dir, Say: say})
+	dir := o.dir
+	if scenarios[0].Operator.Apart {
+		dir = filepath.Join(o.dir, scenarios[0].Operator.Name)
+	}
+	stage, err := plans.Open(ctx, plans.Options{Root: o.root, Programs: all, Sandboxes: o.sandboxes, Dir: dir, Say: say})
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if closed := stage.Close(); err == nil && closed != nil {
-			t.stray(fmt.Sprintf("at the end: %v", closed))
+			t.addFailure(fmt.Sprintf("at the end: %v", closed))
 		}
 	}()
 	say("%d scenarios, each run twice without a fault, in %d sandboxes", len(scenarios), o.sandboxes)
@@ -41,10 +80,9 @@ func onControlPlane(ctx context.Context, o options, t *tally, r *command.Run) (e
 	chosen, possible := stage.Choose(scenarios, o.selection())
 	if o.plan != "" {
 		chosen = slices.DeleteFunc(chosen, func(p plans.Plan) bool { return p.Name() != o.plan })
-		if len(chosen) == 0 {
-			return fmt.Errorf("there is no plan %q", o.plan)
-		}
 	}
+	chosen = slices.DeleteFunc(chosen, func(p plans.Plan) bool { return !strings.Contains(p.Fault, o.fault) })
+	t.chosen += len(chosen)
 	if o.list {
 		for _, p := range chosen {
 			say("%s", p.Name())
@@ -63,6 +101,7 @@ func onControlPlane(ctx context.Context, o options, t *tally, r *command.Run) (e
 			of := slices.DeleteFunc(slices.Clone(results), func(r plans.Result) bool { return r.Plan.Goal != goal })
 			if len(of) > 0 {
 				t.add(goal, possible[goal], of, took)
+				possible[goal] = 0 // the next batch is of the same plans
 			}
 		}
 	}
@@ -96,7 +135,7 @@ func batches(chosen []plans.Plan, sample bool) (all []batch) {
 // asked are the scenarios of the command line.
 func asked(o options) []scenario.Scenario {
 	all := slices.DeleteFunc(scenario.All(), func(s scenario.Scenario) bool {
-		return o.subject != "" && !slices.Contains(split(o.subject), s.Operator.Name)
+		return o.subject != "" && !slices.Contains(split(o.subject), s.Operator.Name) || o.sample && !s.Sampled()
 	})
 	if o.plan != "" {
 		parts := strings.SplitN(o.plan, "/", 3)
@@ -114,6 +153,7 @@ func (o options) selection() plans.Selection {
 	if o.plan != "" {
 		return plans.Selection{Seed: o.seed, Everything: true, Goals: []plans.Goal{plans.Goal(strings.SplitN(o.plan, "/", 2)[0])}}
 	}
+	sel.Everything = o.fault != ""
 	for _, g := range plans.AllGoals() {
 		if o.wants(g) {
 			sel.Goals = append(sel.Goals, g)
@@ -129,16 +169,16 @@ func firstLine(r plans.Result) string {
 
 // progress of one goal, told every few seconds.
 type progress struct {
-	goal        string
-	all         int
-	tried, bad  int
-	told, began time.Time
-	say         func(string, ...any)
+	goal            string
+	all             int
+	tried, bad      int
+	reported, began time.Time
+	say             func(string, ...any)
 }
 
 func newProgress(goal string, all int, say func(string, ...any)) *progress {
 	say("%s: %d plans", goal, all)
-	return &progress{goal: goal, all: all, told: time.Now(), began: time.Now(), say: say}
+	return &progress{goal: goal, all: all, reported: time.Now(), began: time.Now(), say: say}
 }
 
 func (p *progress) done(r plans.Result) {
@@ -147,8 +187,8 @@ func (p *progress) done(r plans.Result) {
 		p.bad++
 		p.say("FAILED %s: %s (%s)", r.Plan.Name(), firstLine(r), r.Evidence)
 	}
-	if time.Since(p.told) > 10*time.Second {
-		p.told = time.Now()
+	if time.Since(p.reported) > 10*time.Second {
+		p.reported = time.Now()
 		rate := float64(p.tried) / time.Since(p.began).Seconds()
 		p.say("%s: %d of %d, %d failed, %.1f plans/s", p.goal, p.tried, p.all, p.bad, rate)
 	}

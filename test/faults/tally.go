@@ -19,12 +19,13 @@ import (
 
 // tally is what a run has come to.
 type tally struct {
-	began         time.Time
-	rows          []row
-	failures      int
-	texts         []string
-	real          int             // plans on real API servers that struck
-	faulted, calm []time.Duration // canaries
+	began              time.Time
+	rows               []row
+	failures           int
+	texts              []string
+	real               int             // plans on real API servers that struck
+	chosen             int             // plans that were chosen
+	faulted, reference []time.Duration // canaries
 }
 
 type row struct {
@@ -36,11 +37,16 @@ type row struct {
 	more                            string
 }
 
-// add the results of one goal; those of a goal that has a row already go into it.
+// add the results of one goal; those of a goal that has a row already go into it. possible are plans that were not counted
+// before.
 func (t *tally) add(goal plans.Goal, possible int, results []plans.Result, took time.Duration) {
-	if !slices.ContainsFunc(t.rows, func(r row) bool { return r.goal == goal }) {
-		t.rows = append(t.rows, row{goal: goal, what: plans.What(goal), possible: possible, took: took})
+	i := slices.IndexFunc(t.rows, func(r row) bool { return r.goal == goal })
+	if i < 0 {
+		i = len(t.rows)
+		t.rows = append(t.rows, row{goal: goal, what: plans.What(goal)})
 	}
+	t.rows[i].possible += possible
+	t.rows[i].took += took
 	t.merge(goal, results)
 }
 
@@ -67,7 +73,7 @@ func (t *tally) merge(goal plans.Goal, results []plans.Result) {
 		}
 		switch {
 		case result.Canary > 0 && goal == "G0" && result.Plan.Fault == plans.Fair:
-			t.calm = append(t.calm, result.Canary)
+			t.reference = append(t.reference, result.Canary)
 		case result.Canary > 0 && goal != "G0":
 			t.faulted = append(t.faulted, result.Canary)
 		}
@@ -82,8 +88,8 @@ func violations(all []oracle.Violation) string {
 	return out.String()
 }
 
-// stray is a failure that belongs to no plan.
-func (t *tally) stray(text string) {
+// addFailure notes a failure that belongs to no plan.
+func (t *tally) addFailure(text string) {
 	t.failures++
 	t.texts = append(t.texts, text)
 }
@@ -94,7 +100,7 @@ func (t *tally) process(ctx context.Context, g process, o options, say func(stri
 	began := time.Now()
 	log, err := os.Create(filepath.Join(o.dir, string(g.goal)+".log"))
 	if err != nil {
-		t.stray(fmt.Sprintf("%s: %v", g.goal, err))
+		t.addFailure(fmt.Sprintf("%s: %v", g.goal, err))
 		return
 	}
 	defer log.Close()
@@ -108,7 +114,7 @@ func (t *tally) process(ctx context.Context, g process, o options, say func(stri
 	r := row{goal: g.goal, what: g.what, took: time.Since(began), more: watch.last, tried: watch.number, possible: watch.number}
 	if err != nil {
 		r.failed = 1
-		t.stray(fmt.Sprintf("%s: %v\n    evidence: %s", g.goal, err, log.Name()))
+		t.addFailure(fmt.Sprintf("%s: %v\n    evidence: %s", g.goal, err, log.Name()))
 	}
 	if g.real {
 		t.real += r.tried
@@ -126,14 +132,14 @@ const (
 
 // canaries compares healthy jobs that run beside faults with those that run without, in the same run (O8).
 func (t *tally) canaries(out io.Writer) {
-	if len(t.faulted) == 0 || len(t.calm) == 0 {
+	if len(t.faulted) == 0 || len(t.reference) == 0 {
 		return
 	}
-	faulted, calm := oracle.Quantile(t.faulted, 0.5), oracle.Quantile(t.calm, 0.5)
+	faulted, reference := oracle.Quantile(t.faulted, 0.5), oracle.Quantile(t.reference, 0.5)
 	fmt.Fprintf(out, "canary jobs ran after %v beside faults, after %v without (medians of %d and %d)\n",
-		faulted.Round(time.Millisecond), calm.Round(time.Millisecond), len(t.faulted), len(t.calm))
-	if len(t.calm) >= enough && len(t.faulted) >= enough && faulted > time.Duration(slower*float64(calm))+slack {
-		t.stray("O8: healthy jobs beside faults are slower")
+		faulted.Round(time.Millisecond), reference.Round(time.Millisecond), len(t.faulted), len(t.reference))
+	if len(t.reference) >= enough && len(t.faulted) >= enough && faulted > time.Duration(slower*float64(reference))+slack {
+		t.addFailure("O8: healthy jobs beside faults are slower")
 	}
 }
 

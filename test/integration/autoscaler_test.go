@@ -90,8 +90,8 @@ func TestAutoscaler(t *testing.T) {
 	}
 }
 
-// told waits for an event of a PyTorchJob.
-func (r *rig) told(t *testing.T, ns, job, reason string) {
+// reported waits for an event of a PyTorchJob.
+func (r *rig) reported(t *testing.T, ns, job, reason string) {
 	t.Helper()
 	await(t, "the event "+reason, func() (bool, string) {
 		out := r.kubectl(t, nil, "-n", ns, "get", "events", "--field-selector=involvedObject.name="+job, "-o", `jsonpath={range .items[*]}{.reason}{"\n"}{end}`)
@@ -105,7 +105,7 @@ func foreignAutoscaler(t *testing.T, r *rig) {
 		"spec":{"maxReplicas":9,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"mine"}}}`), "create", "-f", "-")
 	before, _ := json.Marshal(r.awaitExtra(t, training.Autoscalers(), ns, "taken", true).Object["spec"])
 	r.apply(t, ns, elastic("taken", "metrics: []", "activeDeadlineSeconds: 3600"))
-	r.told(t, ns, "taken", training.ReasonNameConflict)
+	r.reported(t, ns, "taken", training.ReasonNameConflict)
 	r.awaitPods(t, ns, "taken", 1) // it runs without
 	r.kubectl(t, nil, "patch", "pytorchjob", "taken", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":true}}}`)
 	r.awaitPods(t, ns, "taken", 0)
@@ -120,7 +120,7 @@ func refusedAutoscaler(t *testing.T, r *rig) {
 	const ns = "default"
 	began := time.Now()
 	r.apply(t, ns, elastic("refused", "metrics: [{type: Resource}]", ""))
-	r.told(t, ns, "refused", training.ReasonCreateAutoscalerFailed)
+	r.reported(t, ns, "refused", training.ReasonCreateAutoscalerFailed)
 	r.awaitPods(t, ns, "refused", 1)
 	count := 0
 	for _, q := range r.requests(t) {

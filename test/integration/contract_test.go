@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stoic/training"
@@ -30,11 +29,10 @@ func TestContract(t *testing.T) {
 		"namespace deleted":            namespaceDeleted,
 		"foreign service":              foreignService,
 		"labels edited":                labelsEdited,
-		"taken over while it runs":     takenOver,
 		"scaled in while pods linger":  scaledIn,
 		"scaled to none and back":      scaledToNone,
 		"two kinds of owner, one name": otherOwner,
-		"position of the store":        positionTold,
+		"position of the store":        positionReported,
 		"many replicas":                wideJob,
 	})
 }
@@ -60,8 +58,8 @@ func (r *rig) awaitActive(t *testing.T, ns, name string, want int32) *training.H
 	return head
 }
 
-// toldOnce waits until an event with a reason is told of a job, and checks that it is one, with these words.
-func (r *rig) toldOnce(t *testing.T, ns, name, reason, words string) {
+// reportedOnce waits until an event with a reason is told of a job, and checks that it is one, with these words.
+func (r *rig) reportedOnce(t *testing.T, ns, name, reason, words string) {
 	t.Helper()
 	var events []event
 	await(t, reason+" to be told", func() (bool, string) {
@@ -94,61 +92,6 @@ func (r *rig) requestsIn(t *testing.T, ns string) []audited {
 func labelsOf(job string, index int) string {
 	return fmt.Sprintf(`{"training.kubeflow.org/operator-name":"tfjob-controller","training.kubeflow.org/job-name":%q,`+
 		`"training.kubeflow.org/replica-type":"worker","training.kubeflow.org/replica-index":"%d"}`, job, index)
-}
-
-// takenOver: a running job with its children and status exactly as training-operator v1.9.4 leaves them.
-func takenOver(t *testing.T, r *rig) {
-	ns := r.namespace(t, "taken-over")
-	r.apply(t, ns, manifest("job", endless("", "replicas: 2\nrestartPolicy: OnFailure")))
-	uid := r.kubectl(t, nil, "-n", ns, "get", "tfjob", "job", "-o", "jsonpath={.metadata.uid}")
-	for i := range 2 {
-		owner := fmt.Sprintf(`[{"apiVersion":"kubeflow.org/v1","kind":"TFJob","name":"job","uid":%q,"controller":true,"blockOwnerDeletion":true}]`, uid)
-		name, labels := fmt.Sprintf("job-worker-%d", i), labelsOf("job", i)
-		podLabels := labels
-		if i == 0 {
-			podLabels = strings.Replace(labels, "{", `{"training.kubeflow.org/job-role":"master",`, 1)
-		}
-		r.kubectl(t, []byte(fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"labels":%s,"ownerReferences":%s},
-			"spec":{"restartPolicy":"OnFailure","containers":[{"name":"tensorflow","image":"training:1","ports":[{"name":"tfjob-port","containerPort":2222}],"env":[{"name":"TF_CONFIG","value":"{}"}]}]}}
-			{"apiVersion":"v1","kind":"Service","metadata":{"name":%q,"labels":%s,"ownerReferences":%s},
-			"spec":{"clusterIP":"None","selector":%s,"ports":[{"name":"tfjob-port","port":2222}]}}`,
-			name, podLabels, owner, name, labels, owner, labels)), "-n", ns, "create", "-f", "-")
-	}
-	const status = `{"status":{"conditions":[
-		{"type":"Created","status":"True","reason":"TFJobCreated","message":"TFJob job is created.","lastUpdateTime":"2026-01-01T00:00:00Z","lastTransitionTime":"2026-01-01T00:00:00Z"},
-		{"type":"Running","status":"True","reason":"TFJobRunning","message":"TFJob taken-over/job is running.","lastUpdateTime":"2026-01-01T00:00:09Z","lastTransitionTime":"2026-01-01T00:00:09Z"}],
-		"replicaStatuses":{"Worker":{"active":2}},"startTime":"2026-01-01T00:00:01Z"}}`
-	r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--subresource=status", "--type=merge", "-p", status)
-	await(t, "the pods to run", func() (bool, string) {
-		out := r.kubectl(t, nil, "-n", ns, "get", "pods", "-o", "jsonpath={.items[*].status.phase}")
-		return out == "Running Running", out
-	})
-	before, pods := r.raw(t, ns, "job"), r.pods(t, ns, "job")
-
-	p := r.operator(t, ns)
-	await(t, "the first pass", func() (bool, string) {
-		n, _ := p.metric(t, "workqueue_work_duration_seconds_count", `name="tfjob-controller"`)
-		return n > 0, fmt.Sprint(n)
-	})
-	if after := r.raw(t, ns, "job"); after.GetResourceVersion() != before.GetResourceVersion() {
-		t.Errorf("the job was written to (-before +after):\n%s", cmp.Diff(before.Object["status"], after.Object["status"]))
-	}
-	// It goes on: one more worker, then the end. What was there stays.
-	r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--type=merge", "-p", `{"spec":{"tfReplicaSpecs":{"Worker":{"replicas":3}}}}`)
-	r.awaitActive(t, ns, "job", 3)
-	r.checkKept(t, ns, "job", pods)
-	r.kubectl(t, nil, "-n", ns, "annotate", "pod", "job-worker-0", "simulation.stoic/exit-code=0")
-	head := r.awaitState(t, ns, "job", training.Succeeded)
-	if got, want := describe(&head.Status), "Created=True(TFJobCreated) Running=False(TFJobRunning) Succeeded=True(TFJobSucceeded)"; got != want {
-		t.Errorf("conditions: %s, want %s", got, want)
-	}
-	if got := head.Status.ReplicaStatuses["Worker"]; got.Succeeded != 3 || got.Active != 0 {
-		t.Errorf("counts of the workers: %+v, want 3 succeeded: one did, and two were active then", got)
-	}
-	if at := head.Status.StartTime.UTC().Format(time.RFC3339); at != "2026-01-01T00:00:01Z" {
-		t.Errorf("it started at %s", at)
-	}
-	r.checkKept(t, ns, "job", pods)
 }
 
 // scaledIn: of five workers two are left, and the others take their time to stop.
@@ -221,9 +164,9 @@ func scaledToNone(t *testing.T, r *rig) {
 	}
 }
 
-// positionTold: a list of one name that does not exist tells a version that is not behind what was written before. The controller
+// positionReported: a list of one name that does not exist tells a version that is not behind what was written before. The controller
 // asks so before it goes on with a watch.
-func positionTold(t *testing.T, r *rig) {
+func positionReported(t *testing.T, r *rig) {
 	ns := r.namespace(t, "position")
 	written, err := strconv.Atoi(r.kubectl(t, []byte(`{"apiVersion":"v1","kind":"Service","metadata":{"name":"a"},"spec":{"clusterIP":"None"}}`),
 		"-n", ns, "create", "-f", "-", "-o", "jsonpath={.metadata.resourceVersion}"))
@@ -236,7 +179,7 @@ func positionTold(t *testing.T, r *rig) {
 		if err := json.Unmarshal([]byte(text), &list); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		if told, err := strconv.Atoi(list.ResourceVersion); err != nil || told < written || len(list.Items) > 0 {
+		if reported, err := strconv.Atoi(list.ResourceVersion); err != nil || reported < written || len(list.Items) > 0 {
 			t.Errorf("%s tells version %q and %d items after a write at %d", resource, list.ResourceVersion, len(list.Items), written)
 		}
 	}

@@ -40,12 +40,12 @@ const (
 func TestDifferential(t *testing.T) {
 	r := bareRig(t, cluster.Options{Nodes: -1})
 	r.kubectl(t, nil, "apply", "-f", "testdata/surroundings.yaml")
-	court := newCourt(t, r)
+	comparison := newComparison(t, r)
 	bases := templates(t)
 	for i := range bases {
 		for _, kind := range kinds.All() {
 			c := trial{base: i, template: fromJSON(asJSON(bases[i]))}.as(kind)
-			if f := court.judge(context.Background(), c); f.outcome != bothTake || f.trouble != nil {
+			if f := comparison.compare(context.Background(), c); f.outcome != bothTake || f.trouble != nil {
 				t.Errorf("no sound base: %v", f)
 			}
 		}
@@ -53,17 +53,17 @@ func TestDifferential(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	t.Run("names", func(t *testing.T) { names(t, court) })
+	t.Run("names", func(t *testing.T) { names(t, comparison) })
 	t.Run("templates", func(t *testing.T) {
 		trials := drawTrials(bases, *differentialCases, rand.New(rand.NewPCG(*differentialSeed, 0)))
 		start := time.Now()
-		report(t, hold(t, court, trials))
-		t.Logf("%d trials, %d requests in %v, seed %d", len(trials), court.requests.Load(), time.Since(start).Round(time.Millisecond), *differentialSeed)
+		report(t, hold(t, comparison, trials))
+		t.Logf("%d trials, %d requests in %v, seed %d", len(trials), comparison.requests.Load(), time.Since(start).Round(time.Millisecond), *differentialSeed)
 	})
 }
 
 // hold all trials, several at once. Findings come in the order of the trials.
-func hold(t *testing.T, court *court, trials []trial) []finding {
+func hold(t *testing.T, comparison *comparison, trials []trial) []finding {
 	t.Helper()
 	found := make([]finding, len(trials))
 	group, ctx := errgroup.WithContext(context.Background())
@@ -73,7 +73,7 @@ func hold(t *testing.T, court *court, trials []trial) []finding {
 			break
 		}
 		group.Go(func() error {
-			found[i] = court.judge(ctx, c)
+			found[i] = comparison.compare(ctx, c)
 			return found[i].trouble
 		})
 	}
@@ -83,14 +83,14 @@ func hold(t *testing.T, court *court, trials []trial) []finding {
 	return found
 }
 
-// names compares the verdict on names of jobs, from which the names of pods and services are made.
-func names(t *testing.T, court *court) {
+// names compares the answers to names of jobs, from which the names of pods and services are made.
+func names(t *testing.T, comparison *comparison) {
 	plain := templates(t)[3]
 	var trials []trial
 	for _, name := range oddNames() {
 		trials = append(trials, trial{kind: kinds.TFJob(), name: name, template: plain, changes: []string{"name " + schema.Quote(name)}})
 	}
-	report(t, hold(t, court, trials))
+	report(t, hold(t, comparison, trials))
 }
 
 // report logs what was found and fails for each disagreement that no exception covers.
@@ -99,7 +99,7 @@ func report(t *testing.T, found []finding) {
 	count := map[string]int{}
 	failures := 0
 	for _, f := range found {
-		verdict, reason := f.outcome.String(), ""
+		outcome, reason := f.outcome.String(), ""
 		if f.outcome == onlyServerTakes || f.outcome == onlyWeTake {
 			exception := excuse(f)
 			if exception == nil {
@@ -110,9 +110,9 @@ func report(t *testing.T, found []finding) {
 				reason = ": " + exception.what
 			}
 		}
-		count[verdict]++
+		count[outcome]++
 		if reason != "" {
-			count[verdict+reason]++
+			count[outcome+reason]++
 		}
 	}
 	if failures > mostShown {

@@ -104,8 +104,8 @@ func statusEdited(t *testing.T, r *rig) {
 	}
 }
 
-// verdictWiped: a finished job whose pods are deleted does not begin again when somebody wipes its status.
-func verdictWiped(t *testing.T, r *rig) {
+// terminalConditionWiped: a finished job whose pods are deleted does not begin again when somebody wipes its status.
+func terminalConditionWiped(t *testing.T, r *rig) {
 	ns := r.namespace(t, "wiped")
 	p := r.operator(t, ns)
 	r.apply(t, ns, manifest("job", "\n  runPolicy: {cleanPodPolicy: All}"+worker("", "")))

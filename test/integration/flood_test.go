@@ -22,12 +22,12 @@ import (
 const (
 	floodSize   = 10_000
 	floodSpaces = 4
-	// every manyEvery-th object has manyProblems, of which schema.MaxTold are told one by one and the others counted.
+	// every manyEvery-th object has manyProblems, of which schema.MaxReported are reported one by one and the others counted.
 	manyEvery, manyProblems = 20, 7
 )
 
 // TestFlood: ten thousand objects are rejected at once, and the operator is killed in the middle of it. Nobody else
-// notices, no author is left without a word, and none is told twice.
+// notices, no author is left without a word, and none is reported twice.
 func TestFlood(t *testing.T) {
 	t.Parallel() // with tests that mostly wait
 	r := newRig(t, "", func(*rig) {})
@@ -37,15 +37,15 @@ func TestFlood(t *testing.T) {
 	for i := range floodSpaces {
 		r.namespace(t, f.space(i))
 	}
-	calm := r.namespace(t, "calm")
+	quiet := r.namespace(t, "quiet")
 
-	// The first operator tells so slowly that it dies with most of it untold.
+	// The first operator tells so slowly that it dies with most of it unreported.
 	p := r.operator(t, "", "--kube-api-qps", "-1", "--event-qps", "20")
 	created := f.create()
 	f.awaitProgress(t, "the flood to rise", func() (bool, string) { n := f.made.Load(); return n > floodSize/10, fmt.Sprint(n) })
-	r.apply(t, calm, manifest("canary", worker("", "")))
+	r.apply(t, quiet, manifest("canary", worker("", "")))
 	begin := time.Now()
-	r.awaitState(t, calm, "canary", training.Succeeded)
+	r.awaitState(t, quiet, "canary", training.Succeeded)
 	f.say(t, "a job in another namespace, whose pod runs for 1 s, succeeded within %s", time.Since(begin).Round(10*time.Millisecond))
 	f.awaitProgress(t, "a backlog", func() (bool, string) {
 		n, _ := p.metric(t, "training_operator_events_backlog")
@@ -153,7 +153,7 @@ func (f *flood) settled(t *testing.T, p *process, passes int) {
 // awaitProgress waits for as long as something goes on: how long a flood takes is a matter of the machine.
 func (f *flood) awaitProgress(t *testing.T, what string, holds func() (ok bool, saw string)) {
 	t.Helper()
-	last, moved, told := "", time.Now(), time.Now()
+	last, moved, reported := "", time.Now(), time.Now()
 	for time.Since(moved) < patience {
 		ok, saw := holds()
 		if ok {
@@ -162,9 +162,9 @@ func (f *flood) awaitProgress(t *testing.T, what string, holds func() (ok bool, 
 		if saw != last {
 			last, moved = saw, time.Now()
 		}
-		if time.Since(told) > 5*time.Second {
+		if time.Since(reported) > 5*time.Second {
 			f.say(t, "%s", saw)
-			told = time.Now()
+			reported = time.Now()
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
@@ -194,7 +194,7 @@ type sight struct{ objects, events map[string]string }
 func (f *flood) look(t *testing.T) sight {
 	t.Helper()
 	s := sight{map[string]string{}, map[string]string{}}
-	told := map[string]int{}
+	reported := map[string]int{}
 	for i := range floodSpaces {
 		ns := f.space(i)
 		f.pages(t, func(o metav1.ListOptions) (metav1.ListInterface, error) {
@@ -202,7 +202,7 @@ func (f *flood) look(t *testing.T) sight {
 			for i := range list.Items {
 				e := &list.Items[i]
 				s.events[ns+"/"+e.Name] = e.ResourceVersion
-				told[sentence(ns, e)]++
+				reported[sentence(ns, e)]++
 			}
 			return list, err
 		})
@@ -224,7 +224,7 @@ func (f *flood) look(t *testing.T) sight {
 	if len(s.objects) != floodSize {
 		t.Errorf("%d objects, want %d", len(s.objects), floodSize)
 	}
-	f.checkTold(t, told)
+	f.checkReported(t, reported)
 	return s
 }
 
@@ -251,30 +251,30 @@ func sentence(ns string, e *corev1.Event) string {
 	return strings.Join([]string{ns, e.InvolvedObject.Name, e.Type, e.Reason, where}, " ")
 }
 
-// checkTold: what was told is what was to be told, each sentence once.
-func (f *flood) checkTold(t *testing.T, told map[string]int) {
+// checkReported: what was told is what was to be told, each sentence once.
+func (f *flood) checkReported(t *testing.T, reported map[string]int) {
 	t.Helper()
 	const few = 5
 	wrong := 0
 	for i := range floodSize {
-		paths := make([]string, min(f.problems(i), schema.MaxTold), schema.MaxTold+1)
+		paths := make([]string, min(f.problems(i), schema.MaxReported), schema.MaxReported+1)
 		for j := range paths {
 			paths[j] = fmt.Sprintf("%s.args[%d]", inContainer, j)
 		}
-		if f.problems(i) > schema.MaxTold {
+		if f.problems(i) > schema.MaxReported {
 			paths = append(paths, "")
 		}
 		for _, path := range paths {
 			what := strings.Join([]string{f.space(i), fmt.Sprint("job-", i), "Warning", "TFJobFailedValidation", path}, " ")
-			if told[what] != 1 {
+			if reported[what] != 1 {
 				if wrong++; wrong <= few {
-					t.Errorf("told %d times, want once: %s", told[what], what)
+					t.Errorf("told %d times, want once: %s", reported[what], what)
 				}
 			}
-			delete(told, what)
+			delete(reported, what)
 		}
 	}
-	for what, n := range told {
+	for what, n := range reported {
 		if wrong++; wrong <= few {
 			t.Errorf("told %d times, want never: %s", n, what)
 		}

@@ -131,7 +131,7 @@ func gangWithoutCRD(t *testing.T, r *rig) {
 	if n, _ := p.metric(t, `training_operator_kind_served{kind="PodGroup"}`); n != 0 {
 		t.Errorf("the metric says that PodGroups are served: %v", n)
 	}
-	// What is wrong with a job is told all the same.
+	// What is wrong with a job is reported all the same.
 	r.apply(t, ns, manifest("wrong", "\n  tfReplicaSpecs: {}\n"))
 	r.awaitState(t, ns, "wrong", training.Failed)
 	began := time.Now()

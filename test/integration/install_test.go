@@ -248,7 +248,7 @@ func examplesRejected(t *testing.T, r *rig) {
 		if err != nil {
 			t.Fatalf("%s: %v", m.File, err)
 		}
-		if wrong := strings.Contains(m.Told, ": error: "); wrong != (result.Rejection != nil) {
+		if wrong := strings.Contains(m.Reported, ": error: "); wrong != (result.Rejection != nil) {
 			t.Errorf("%s: what is said of it has errors: %v; it is rejected: %v", m.File, wrong, result.Rejection != nil)
 		} else if !wrong {
 			if out, err := r.tryKubectl([]byte(m.Manifest), "apply", "--dry-run=server", "--validate=false", "-f", "-"); err != nil {

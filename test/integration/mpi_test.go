@@ -39,8 +39,8 @@ func mpiSuite(t *testing.T, crd string, keepsGeneration bool) {
 			"happy path":                  mpiHappyPath,
 			"an author's service account": mpiOwnAccount,
 			"somebody else's ConfigMap":   mpiForeignConfig,
+			"somebody else's worker":      mpiForeignWorker,
 			"dependents are repaired":     mpiRepaired,
-			"taken over while it runs":    mpiTakenOver,
 			"suspended, resumed":          mpiSuspended,
 			"rejected, then repaired":     mpiRejected,
 		})
@@ -102,10 +102,7 @@ func mpiHappyPath(t *testing.T, r *rig) {
 	}
 	// The API server answers for the launcher: its own workers, and nothing else.
 	for pod, want := range map[string]string{"pi-worker-0": "yes", "pi-worker-1": "yes", "pi-worker-2": "no", "pi-launcher": "no", "other-worker-0": "no"} {
-		out, _ := r.tryKubectl(nil, "-n", ns, "auth", "can-i", "create", "pods/"+pod, "--subresource=exec", "--as=system:serviceaccount:"+ns+":pi-launcher")
-		if !strings.HasPrefix(out, want) {
-			t.Errorf("may the launcher exec into %s? %s", pod, out)
-		}
+		r.enters(t, ns, pod, want)
 	}
 	head := r.awaitState(t, ns, "pi", training.Succeeded)
 	if got, want := describe(&head.Status), "Created=True(MPIJobCreated) Running=False(MPIJobRunning) Succeeded=True(MPIJobSucceeded)"; got != want {
@@ -126,7 +123,7 @@ func mpiHappyPath(t *testing.T, r *rig) {
 			t.Errorf("%d requests to create %s", n, resource)
 		}
 	}
-	for resource, most := range map[string]int{"configmaps": 1, "serviceaccounts": 0, "roles": 0, "rolebindings": 0, "services": 0} {
+	for resource, most := range map[string]int{"configmaps": 1, "serviceaccounts": 0, "roles": 1, "rolebindings": 0, "services": 0} {
 		if n := r.written(t, ns, "patch", resource); n > most {
 			t.Errorf("%d requests to change %s", n, resource)
 		}
@@ -164,7 +161,7 @@ func mpiForeignConfig(t *testing.T, r *rig) {
 	r.kubectl(t, nil, "-n", ns, "create", "configmap", "pi-config", "--from-literal=hostfile=evil")
 	before := r.object(t, ns, "configmaps", "pi-config")
 	r.apply(t, ns, mpiManifest("pi", "", 1, "1s"))
-	r.told(t, ns, "pi", "NameConflict")
+	r.reported(t, ns, "pi", "NameConflict")
 	if pods := r.pods(t, ns, "pi"); len(pods) > 0 {
 		t.Errorf("it has pods: %v", pods)
 	}
@@ -175,6 +172,37 @@ func mpiForeignConfig(t *testing.T, r *rig) {
 	p.stop(t) // it would look again in some time; one that starts looks at once
 	r.operator(t, ns)
 	r.awaitState(t, ns, "pi", training.Succeeded)
+}
+
+// enters asks the API server whether the launcher may exec into a pod.
+func (r *rig) enters(t *testing.T, ns, pod, want string) {
+	t.Helper()
+	out, _ := r.tryKubectl(nil, "-n", ns, "auth", "can-i", "create", "pods/"+pod, "--subresource=exec", "--as=system:serviceaccount:"+ns+":pi-launcher")
+	if !strings.HasPrefix(out, want) {
+		t.Errorf("may the launcher exec into %s? %s", pod, out)
+	}
+}
+
+// mpiForeignWorker (W8): whoever may make an MPIJob cannot choose its name such that it enters somebody else's pod. When the
+// name is free the job runs.
+func mpiForeignWorker(t *testing.T, r *rig) {
+	ns := r.namespace(t, "victim")
+	p := r.operator(t, ns)
+	r.kubectl(t, nil, "-n", ns, "run", "pi-worker-0", "--image=theirs:1")
+	r.apply(t, ns, mpiManifest("pi", "", 2, "1s"))
+	r.reported(t, ns, "pi", "NameConflict")
+	await(t, "the other worker to run", func() (bool, string) {
+		head := r.head(t, ns, "pi")
+		return head.Status.ReplicaStatuses["Worker"].Active == 1, describe(&head.Status)
+	})
+	r.awaitExtra(t, training.RoleBindings(), ns, "pi-launcher", true)
+	r.enters(t, ns, "pi-worker-0", "no")
+	r.enters(t, ns, "pi-worker-1", "no") // nobody is there yet who would
+	r.kubectl(t, nil, "-n", ns, "delete", "pod", "pi-worker-0", "--wait=true")
+	p.stop(t) // it would look again in some time; one that starts looks at once
+	r.operator(t, ns)
+	r.awaitState(t, ns, "pi", training.Succeeded)
+	r.enters(t, ns, "pi-worker-0", "yes")
 }
 
 // mpiRepaired: what somebody deletes or changes is put right, without another cause.
@@ -200,30 +228,6 @@ func mpiRepaired(t *testing.T, r *rig) {
 		return strings.Contains(string(rules), `"resourceNames":["pi-worker-0"]`), string(rules)
 	})
 	r.checkKept(t, ns, "pi", kept)
-}
-
-// mpiTakenOver: what v1.9.4 has left running, whose objects carry other labels, goes on without a pod restarted.
-func mpiTakenOver(t *testing.T, r *rig) {
-	ns := r.namespace(t, "takeover")
-	p := r.operator(t, ns)
-	r.apply(t, ns, mpiManifest("pi", "", 2, "10m"))
-	r.awaitState(t, ns, "pi", training.Running)
-	p.stop(t)
-	kept := r.pods(t, ns, "pi")
-	for resource, name := range mpiDependents("pi") {
-		r.kubectl(t, nil, "-n", ns, "label", strings.ToLower(resource.Kind), name, training.LabelJob+"-", training.LabelOperator+"-")
-	}
-	r.operator(t, ns)
-	for resource, name := range mpiDependents("pi") {
-		await(t, "the labels of "+resource.Kind, func() (bool, string) {
-			labels := r.awaitExtra(t, resource, ns, name, true).GetLabels()
-			return labels[training.LabelJob] == "pi" && labels["app"] == "pi", fmt.Sprint(labels)
-		})
-	}
-	r.checkKept(t, ns, "pi", kept)
-	if head := r.head(t, ns, "pi"); !head.Status.Is(training.Running) {
-		t.Errorf("it is %s", describe(&head.Status))
-	}
 }
 
 func mpiSuspended(t *testing.T, r *rig) {
@@ -269,7 +273,7 @@ func mpiForbidden(t *testing.T, r *rig) {
 	r.kubectl(t, nil, "delete", "clusterrolebinding", "training-operator-mpijob")
 	r.operator(t, ns)
 	r.apply(t, ns, mpiManifest("pi", "", 1, "1s"))
-	r.told(t, ns, "pi", training.ReasonDependentUnavailable)
+	r.reported(t, ns, "pi", training.ReasonDependentUnavailable)
 	if pods := r.pods(t, ns, "pi"); len(pods) > 0 {
 		t.Errorf("it has pods: %v", pods)
 	}

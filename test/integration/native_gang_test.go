@@ -40,7 +40,7 @@ func TestNativeGangNotServed(t *testing.T) {
 	ns := r.namespace(t, "not-served")
 	r.operator(t, ns, "--native-gang-scheduling")
 	r.apply(t, ns, manifest("job", worker("", "replicas: 2")))
-	r.toldOnce(t, ns, "job", training.ReasonPodGroupUnavailable, "in none of the versions v1beta1, v1alpha2, v1alpha1")
+	r.reportedOnce(t, ns, "job", training.ReasonPodGroupUnavailable, "in none of the versions v1beta1, v1alpha2, v1alpha1")
 	if pods := r.pods(t, ns, "job"); len(pods) > 0 {
 		t.Errorf("pods without a group: %v", pods)
 	}
@@ -85,7 +85,7 @@ func nativeGangFits(t *testing.T, r *rig) {
 	r.apply(t, ns, manifest("first", onGPUs("node-0", 1, 4)))
 	r.awaitActive(t, ns, "first", 1)
 	r.apply(t, ns, manifest("gang", onGPUs("node-0", 3, 2)))
-	r.toldOnce(t, ns, "gang", training.ReasonPodUnschedulable, "")
+	r.reportedOnce(t, ns, "gang", training.ReasonPodUnschedulable, "")
 	await(t, "the scheduler to have looked at all of them", func() (bool, string) {
 		list, err := r.typed.CoreV1().Pods(ns).List(context.Background(), metav1.ListOptions{LabelSelector: training.LabelJob + "=gang"})
 		if err != nil {
@@ -167,7 +167,7 @@ func nativeGangChanged(t *testing.T, r *rig) {
 	r.awaitActive(t, ns, "job", 2)
 	r.apply(t, ns, manifest("job", endless("", "replicas: 3")))
 	r.awaitActive(t, ns, "job", 3)
-	r.toldOnce(t, ns, "job", training.ReasonUpdatePodGroupFailed, "immutable")
+	r.reportedOnce(t, ns, "job", training.ReasonUpdatePodGroupFailed, "immutable")
 	r.apply(t, ns, manifest("job", endless("", "replicas: 1")))
 	r.awaitPods(t, ns, "job", 1)
 	r.awaitActive(t, ns, "job", 1)

@@ -65,13 +65,13 @@ func unschedulable(t *testing.T, r *rig) {
 	ns := r.namespace(t, "unschedulable")
 	p := r.operator(t, ns)
 	r.apply(t, ns, manifest("job", endlessWith(tooMuch, "replicas: 3")))
-	r.toldOnce(t, ns, "job", training.ReasonPodUnschedulable, "Insufficient nvidia.com/gpu")
+	r.reportedOnce(t, ns, "job", training.ReasonPodUnschedulable, "Insufficient nvidia.com/gpu")
 	p.countsOnce(t, training.ReasonPodUnschedulable)
 	p.kill(t)
 	again := r.operator(t, ns)
 	r.apply(t, ns, manifest("other", endlessWith(tooMuch, "")))
-	r.toldOnce(t, ns, "other", training.ReasonPodUnschedulable, "pod other-worker-0: cannot be scheduled")
-	r.toldOnce(t, ns, "job", training.ReasonPodUnschedulable, "")
+	r.reportedOnce(t, ns, "other", training.ReasonPodUnschedulable, "pod other-worker-0: cannot be scheduled")
+	r.reportedOnce(t, ns, "job", training.ReasonPodUnschedulable, "")
 	await(t, "both to have been sent", func() (bool, string) {
 		known, _ := again.metric(t, `training_operator_events_total{result="known"}`)
 		return known > 0, fmt.Sprint(known)
@@ -146,7 +146,7 @@ func schedulingGated(t *testing.T, r *rig) {
 	ns := r.namespace(t, "gated")
 	p := r.operator(t, ns)
 	r.apply(t, ns, manifest("job", podSpec("schedulingGates: [{name: example.com/wait}]", "replicas: 2")))
-	r.toldOnce(t, ns, "job", training.ReasonPodSchedulingGated, "held back by scheduling gates")
+	r.reportedOnce(t, ns, "job", training.ReasonPodSchedulingGated, "held back by scheduling gates")
 	p.countsOnce(t, training.ReasonPodSchedulingGated)
 }
 
@@ -165,12 +165,12 @@ func imageNotPulled(t *testing.T, r *rig) {
 	}
 	for range 3 {
 		says("ErrImagePull")
-		r.toldOnce(t, ns, "job", training.ReasonPodImageFailed, "pod job-worker-0: image cannot be pulled: container tensorflow: ErrImagePull: no such image: training:1")
+		r.reportedOnce(t, ns, "job", training.ReasonPodImageFailed, "pod job-worker-0: image cannot be pulled: container tensorflow: ErrImagePull: no such image: training:1")
 		says("ImagePullBackOff")
 	}
 	says("CreateContainerConfigError")
-	r.toldOnce(t, ns, "job", training.ReasonPodContainerFailed, "CreateContainerConfigError")
-	r.toldOnce(t, ns, "job", training.ReasonPodImageFailed, "ErrImagePull")
+	r.reportedOnce(t, ns, "job", training.ReasonPodContainerFailed, "CreateContainerConfigError")
+	r.reportedOnce(t, ns, "job", training.ReasonPodImageFailed, "ErrImagePull")
 	p.countsOnce(t, training.ReasonPodImageFailed)
 	p.countsOnce(t, training.ReasonPodContainerFailed)
 }
@@ -185,9 +185,9 @@ func preempted(t *testing.T, r *rig) {
 	r.apply(t, ns, manifest("low", low))
 	r.awaitActive(t, ns, "low", 1)
 	r.apply(t, ns, manifest("high", strings.Replace(low, place, place+"\n          priorityClassName: urgent", 1)))
-	r.toldOnce(t, ns, "low", training.ReasonPodPreempted, "pod low-worker-0: preempted by pods of a higher priority: PreemptionByScheduler")
+	r.reportedOnce(t, ns, "low", training.ReasonPodPreempted, "pod low-worker-0: preempted by pods of a higher priority: PreemptionByScheduler")
 	r.awaitActive(t, ns, "high", 1)
-	r.toldOnce(t, ns, "low", training.ReasonPodUnschedulable, "Insufficient cpu") // its successor
+	r.reportedOnce(t, ns, "low", training.ReasonPodUnschedulable, "Insufficient cpu") // its successor
 	p.countsOnce(t, training.ReasonPodPreempted)
 }
 
@@ -201,7 +201,7 @@ func evicted(t *testing.T, r *rig) {
 	if err := r.typed.CoreV1().Pods(ns).EvictV1(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "job-worker-1"}}); err != nil {
 		t.Fatal(err)
 	}
-	r.toldOnce(t, ns, "job", training.ReasonPodEvicted, "pod job-worker-1: evicted: EvictionByEvictionAPI")
+	r.reportedOnce(t, ns, "job", training.ReasonPodEvicted, "pod job-worker-1: evicted: EvictionByEvictionAPI")
 	await(t, "a successor", func() (bool, string) {
 		pods := r.pods(t, ns, "job")
 		return pods["job-worker-1"] != "" && pods["job-worker-1"] != before["job-worker-1"], fmt.Sprint(pods)
@@ -220,10 +220,10 @@ func quotaExceeded(t *testing.T, r *rig) {
 	})
 	r.apply(t, ns, manifest("job", endless("", "replicas: 3")))
 	r.awaitActive(t, ns, "job", 1)
-	r.toldOnce(t, ns, "job", training.ReasonCreatePodFailed, "exceeded quota: small")
+	r.reportedOnce(t, ns, "job", training.ReasonCreatePodFailed, "exceeded quota: small")
 	r.kubectl(t, nil, "-n", ns, "patch", "quota", "small", "--type=merge", "-p", `{"spec":{"hard":{"pods":"2"}}}`)
 	r.awaitActive(t, ns, "job", 2)
-	r.toldOnce(t, ns, "job", training.ReasonCreatePodFailed, "exceeded quota: small")
+	r.reportedOnce(t, ns, "job", training.ReasonCreatePodFailed, "exceeded quota: small")
 	p.countsOnce(t, string(schema.CauseQuota))
 }
 
@@ -232,7 +232,7 @@ func limitRangeExceeded(t *testing.T, r *rig) {
 	p := r.operator(t, ns)
 	r.kubectl(t, []byte("apiVersion: v1\nkind: LimitRange\nmetadata: {name: small}\nspec: {limits: [{type: Container, max: {cpu: 1}}]}\n"), "-n", ns, "create", "-f", "-")
 	r.apply(t, ns, manifest("job", endlessWith("resources: {limits: {cpu: 2}}", "replicas: 3")))
-	r.toldOnce(t, ns, "job", training.ReasonCreatePodFailed, "maximum cpu usage per Container is 1, but limit is 2")
+	r.reportedOnce(t, ns, "job", training.ReasonCreatePodFailed, "maximum cpu usage per Container is 1, but limit is 2")
 	p.countsOnce(t, string(schema.CauseLimitRange))
 }
 
@@ -240,7 +240,7 @@ func noPriorityClass(t *testing.T, r *rig) {
 	ns := r.namespace(t, "no-class")
 	p := r.operator(t, ns)
 	r.apply(t, ns, manifest("job", podSpec("priorityClassName: absent", "replicas: 3")))
-	r.toldOnce(t, ns, "job", training.ReasonCreatePodFailed, "no PriorityClass with name absent was found")
+	r.reportedOnce(t, ns, "job", training.ReasonCreatePodFailed, "no PriorityClass with name absent was found")
 	p.countsOnce(t, string(schema.CausePriorityClass))
 	r.kubectl(t, []byte("apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: absent}\nvalue: 1\n"), "create", "-f", "-")
 	r.awaitActive(t, ns, "job", 3)

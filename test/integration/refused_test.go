@@ -21,14 +21,14 @@ func quotaLifted(t *testing.T, r *rig) {
 	})
 	r.apply(t, ns, manifest("job", endless("", "replicas: 4")))
 	r.awaitActive(t, ns, "job", 2)
-	r.toldOnce(t, ns, "job", "FailedCreatePod", "exceeded quota: small")
+	r.reportedOnce(t, ns, "job", "FailedCreatePod", "exceeded quota: small")
 	before := r.pods(t, ns, "job")
 	r.kubectl(t, nil, "-n", ns, "delete", "quota", "small")
 	r.awaitActive(t, ns, "job", 4)
 	r.checkKept(t, ns, "job", before)
 }
 
-// admissionLifted: what a policy forbids is told once and tried again without anybody's help. (A refusal as invalid is
+// admissionLifted: what a policy forbids is reported once and tried again without anybody's help. (A refusal as invalid is
 // tried again, too, but only every five minutes: most of these stay.)
 func admissionLifted(t *testing.T, r *rig) {
 	ns := r.namespace(t, "admission")
@@ -57,13 +57,13 @@ spec: {policyName: no-latest, validationActions: [Deny]}
 		return err != nil && strings.Contains(out, "not for everybody"), out
 	})
 	r.apply(t, ns, manifest("job", endless("", "replicas: 2")))
-	r.toldOnce(t, ns, "job", "FailedCreatePod", "image training:1 is not for everybody")
+	r.reportedOnce(t, ns, "job", "FailedCreatePod", "image training:1 is not for everybody")
 	if head := r.awaitState(t, ns, "job", training.Created); len(r.pods(t, ns, "job")) > 0 {
 		t.Errorf("there are pods: %s", describe(&head.Status))
 	}
 	r.kubectl(t, nil, "delete", "validatingadmissionpolicybinding", "no-latest")
 	r.awaitActive(t, ns, "job", 2)
-	r.toldOnce(t, ns, "job", "FailedCreatePod", "not for everybody")
+	r.reportedOnce(t, ns, "job", "FailedCreatePod", "not for everybody")
 }
 
 // namespaceDeleted: nobody makes pods in a namespace that goes, nor tries to.

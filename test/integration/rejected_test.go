@@ -21,7 +21,7 @@ func checkRejected(t *testing.T, r *rig, ns string, m malformed) {
 	if !r.structural || !m.mute {
 		checkConditions(t, r, ns, m)
 	}
-	checkTold(t, r, ns, m)
+	checkReported(t, r, ns, m)
 	if pods := r.pods(t, ns, m.name); len(pods) > 0 {
 		t.Errorf("%s: has pods: %v", m.name, pods)
 	}
@@ -48,8 +48,8 @@ func checkConditions(t *testing.T, r *rig, ns string, m malformed) {
 	}
 }
 
-// checkTold: the sentences to the author, each once.
-func checkTold(t *testing.T, r *rig, ns string, m malformed) {
+// checkReported: the sentences to the author, each once.
+func checkReported(t *testing.T, r *rig, ns string, m malformed) {
 	t.Helper()
 	var events []event
 	await(t, "the event of "+m.name, func() (bool, string) {
@@ -124,7 +124,7 @@ func rejectedThenRepaired(t *testing.T, r *rig) {
 	r.operator(t, ns)
 	for _, m := range nonsense() {
 		if m.path == "metadata.name" {
-			continue // no edit mends a name
+			continue // no edit corrects a name
 		}
 		checkRejected(t, r, ns, m)
 		// replace and not apply: the object was not applied by anyone, and its spec may not even be an object.

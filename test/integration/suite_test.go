@@ -27,21 +27,21 @@ func suite(t *testing.T, shape string, keepsGeneration bool) {
 	r.keepsGeneration, r.structural = keepsGeneration, shape != ""
 	t.Run("scenarios", func(t *testing.T) {
 		sideBySide(t, r, map[string]func(*testing.T, *rig){
-			"happy path":                    happyPath,
-			"failing job":                   failingJob,
-			"malformed objects stored":      malformedStored,
-			"rejected, then repaired":       rejectedThenRepaired,
-			"running, nonsense, repaired":   runningThenNonsense,
-			"malformed object deleted":      malformedDeleted,
-			"operator killed and restarted": killedAndRestarted,
-			"deleted and made anew":         deletedAndRecreated,
-			"replica restarted, then fatal": replicaRestarted,
-			"backoff limit reached":         limitReached,
-			"status edited by somebody":     statusEdited,
-			"verdict wiped by somebody":     verdictWiped,
-			"foreign pod under our name":    foreignPod,
-			"suspended and resumed":         suspendedAndResumed,
-			"unknown fields reach the pod":  unknownFields,
+			"happy path":                           happyPath,
+			"failing job":                          failingJob,
+			"malformed objects stored":             malformedStored,
+			"rejected, then repaired":              rejectedThenRepaired,
+			"running, nonsense, repaired":          runningThenNonsense,
+			"malformed object deleted":             malformedDeleted,
+			"operator killed and restarted":        killedAndRestarted,
+			"deleted and made anew":                deletedAndRecreated,
+			"replica restarted, then fatal":        replicaRestarted,
+			"backoff limit reached":                limitReached,
+			"status edited by somebody":            statusEdited,
+			"terminal condition wiped by somebody": terminalConditionWiped,
+			"foreign pod under our name":           foreignPod,
+			"suspended and resumed":                suspendedAndResumed,
+			"unknown fields reach the pod":         unknownFields,
 		})
 	})
 	t.Run("conduct", func(t *testing.T) { conduct(t, r) })

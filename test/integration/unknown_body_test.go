@@ -108,14 +108,14 @@ func TestUnknownFieldsArePosted(t *testing.T) {
 	}
 	want := []string{"futureMode", "futureProbe", "futureSource", "someFutureField"}
 	await(t, "a warning of each field", func() (bool, string) {
-		var told []string
+		var reported []string
 		for _, e := range r.events(t, ns, "job") {
 			if e.Type == "Warning" && e.Reason == "UnknownField" {
-				told = append(told, e.Path[strings.LastIndexByte(e.Path, '.')+1:])
+				reported = append(reported, e.Path[strings.LastIndexByte(e.Path, '.')+1:])
 			}
 		}
-		slices.Sort(told)
-		return cmp.Equal(want, told), fmt.Sprint(told)
+		slices.Sort(reported)
+		return cmp.Equal(want, reported), fmt.Sprint(reported)
 	})
 }
 

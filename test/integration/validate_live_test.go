@@ -122,15 +122,15 @@ func sameWords(t *testing.T, r *rig) {
 	}
 	r.operator(t, "wrong")
 	for _, m := range nonsense() {
-		var told []event
+		var reported []event
 		await(t, "the events of "+m.name, func() (bool, string) {
-			told = r.events(t, "wrong", m.name)
-			return len(told) >= len(said[m.name]), fmt.Sprint(told)
+			reported = r.events(t, "wrong", m.name)
+			return len(reported) >= len(said[m.name]), fmt.Sprint(reported)
 		})
 		byPath := func(a, b event) int { return strings.Compare(a.Path+a.Message, b.Path+b.Message) }
-		slices.SortFunc(told, byPath)
+		slices.SortFunc(reported, byPath)
 		slices.SortFunc(said[m.name], byPath)
-		if diff := cmp.Diff(told, said[m.name]); diff != "" || len(told) == 0 {
+		if diff := cmp.Diff(reported, said[m.name]); diff != "" || len(reported) == 0 {
 			t.Errorf("%s (-the operator +validate):\n%s", m.name, diff)
 		}
 	}

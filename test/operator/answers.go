@@ -86,3 +86,6 @@ func get(ctx context.Context, limit time.Duration, address, path string) (code i
 	body, err := io.ReadAll(response.Body)
 	return response.StatusCode, string(body), err
 }
+
+// MetricsAddress is where it serves metrics, for tests that ask in another way than Metrics.
+func (p *Process) MetricsAddress() string { return p.metrics }

@@ -38,11 +38,12 @@ func allowed() map[string][]string {
 		"stoic/controller/election":    append([]string{"k8s.io/client-go/..."}, untyped...),
 		"stoic/controller/events": append([]string{"stoic/controller/lean", "stoic/controller/queue", "stoic/controller/serve", "stoic/schema",
 			"k8s.io/api/core/v1", "k8s.io/client-go/..."}, untyped...),
-		"stoic/controller/program": {"stoic/controller", "stoic/controller/election", "stoic/controller/serve", "k8s.io/apimachinery/pkg/util/validation",
+		"stoic/controller/program": {"stoic/controller", "stoic/controller/access", "stoic/controller/election", "stoic/controller/serve", "k8s.io/apimachinery/pkg/util/validation",
 			"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "k8s.io/klog/v2"},
 		"stoic/examples/operators/foobar":     {"stoic/controller", "stoic/convert", "stoic/schema", "k8s.io/apimachinery/..."},
 		"stoic/examples/operators/foobar/cmd": {"stoic/controller/program", "stoic/examples/operators/foobar"},
 		"stoic/controller/queue":              {"k8s.io/client-go/util/workqueue"},
+		"stoic/controller/access":             append([]string{"k8s.io/api/authentication/v1", "k8s.io/api/authorization/v1", "k8s.io/client-go/..."}, untyped...),
 		"stoic/controller/serve":              {"k8s.io/client-go/rest", "k8s.io/client-go/util/workqueue"},
 		"stoic/controller/watch":              append([]string{"stoic/controller/lean", "stoic/convert", "stoic/schema"}, untyped...),
 		"stoic/training/operator": append([]string{"stoic/controller/lean", "stoic/controller/watch", "stoic/convert", "stoic/schema", "stoic/training",
@@ -59,7 +60,7 @@ func allowed() map[string][]string {
 		"stoic/schema/crd":             {"stoic/schema", "k8s.io/apiextensions-apiserver/..."},
 		"stoic/deploy":                 {},
 		"stoic/examples":               {},
-		"stoic/docs/reference/tables":  append([]string{"stoic/cli", "stoic/controller", "stoic/controller/serve", "stoic/training/operator", "stoic/examples", "stoic/schema", "stoic/training", "stoic/training/convert", "stoic/training/kinds"}, untyped...),
+		"stoic/docs/reference/tables":  append([]string{"stoic/cli", "stoic/controller", "stoic/controller/program", "stoic/controller/serve", "stoic/convert", "stoic/training/operator", "stoic/examples", "stoic/schema", "stoic/training", "stoic/training/convert", "stoic/training/kinds"}, untyped...),
 		"stoic/test/bench": {"stoic/test/bench/limit", "stoic/test/bench/measure", "stoic/test/bench/report",
 			"stoic/test/bench/workload", "stoic/test/command", "k8s.io/client-go/tools/clientcmd"},
 		"stoic/test/bench/environment": {"stoic/cli/cluster", "stoic/test/bench/wire", "stoic/test/operator", "stoic/training/kinds", "k8s.io/client-go/..."},
@@ -82,31 +83,31 @@ func allowed() map[string][]string {
 		"stoic/test/faults/oracle":  append([]string{"stoic/test/faults/history", "stoic/test/faults/proxy"}, untyped...),
 		"stoic/test/faults/plans": append([]string{"stoic/cli/cluster", "stoic/test/faults/sandbox", "stoic/test/faults/history", "stoic/test/faults/oracle",
 			"stoic/test/faults/proxy", "stoic/test/faults/scenario", "stoic/test/operator", "k8s.io/api/core/v1", "k8s.io/client-go/..."}, untyped...),
-		"stoic/test/faults/proxy":        append([]string{"k8s.io/client-go/..."}, untyped...),
-		"stoic/test/faults/scenario":     append([]string{"stoic/schema", "stoic/test/faults/history", "stoic/test/faults/oracle", "stoic/training", "stoic/training/kinds", "k8s.io/client-go/..."}, untyped...),
-		"stoic/test/faults/seeded":       {},
-		"stoic/test/faults/simulation":   {"stoic/controller", "stoic/training/operator", "stoic/schema", "stoic/training", "stoic/training/kinds", "stoic/test/faults/world", "k8s.io/client-go/rest"},
-		"stoic/test/faults/world":        append([]string{"k8s.io/api/core/v1"}, untyped...),
-		"stoic/test/faults/world/server": append([]string{"stoic/test/faults/world"}, untyped...),
-		"stoic/test/golden":              {},
-		"stoic/test/source":              {},
-		"stoic/test/untyped":             append([]string{"stoic/schema"}, untyped...),
-		"stoic/test/integration":         {},
-		"stoic/test/operator":            {"stoic/cli/cluster", "stoic/test/bench/measure", "k8s.io/client-go/..."},
-		"stoic/test/rules":               {},
-		"stoic/test/faults/disruption":   append([]string{"stoic/cli/cluster", "stoic/schema", "stoic/test/operator", "stoic/training", "stoic/training/kinds", "k8s.io/api/...", "k8s.io/client-go/..."}, untyped...),
+		"stoic/test/faults/proxy":           append([]string{"k8s.io/client-go/..."}, untyped...),
+		"stoic/test/faults/scenario":        append([]string{"stoic/schema", "stoic/test/faults/history", "stoic/test/faults/oracle", "stoic/training", "stoic/training/kinds", "k8s.io/client-go/..."}, untyped...),
+		"stoic/test/faults/seeded":          {},
+		"stoic/test/faults/simulation":      {"stoic/controller", "stoic/training/operator", "stoic/schema", "stoic/training", "stoic/training/kinds", "stoic/test/faults/apimodel", "k8s.io/client-go/rest"},
+		"stoic/test/faults/apimodel":        append([]string{"k8s.io/api/core/v1"}, untyped...),
+		"stoic/test/faults/apimodel/server": append([]string{"stoic/test/faults/apimodel"}, untyped...),
+		"stoic/test/golden":                 {},
+		"stoic/test/source":                 {},
+		"stoic/test/untyped":                append([]string{"stoic/schema"}, untyped...),
+		"stoic/test/integration":            {},
+		"stoic/test/operator":               {"stoic/cli/cluster", "stoic/test/bench/measure", "k8s.io/client-go/..."},
+		"stoic/test/rules":                  {},
+		"stoic/test/faults/disruption":      append([]string{"stoic/cli/cluster", "stoic/schema", "stoic/test/operator", "stoic/training", "stoic/training/kinds", "k8s.io/api/...", "k8s.io/client-go/..."}, untyped...),
 	}
 }
 
-// pure packages may not touch the world: no context, network, files, processes, randomness or logs; no clock.
+// pure packages do no I/O: no context, network, files, processes, randomness or logs; no clock.
 func pure() map[string][]string {
-	world := []string{"context", "net", "net/http", "os", "os/exec", "io/fs", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog",
+	effects := []string{"context", "net", "net/http", "os", "os/exec", "io/fs", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog",
 		"go.uber.org/zap", "sync/atomic", "runtime", "syscall"}
 	return map[string][]string{
-		"stoic/schema":           append([]string{"sync"}, world...),
-		"stoic/training/plan":    append([]string{"sync"}, world...),
-		"stoic/convert":          world, // it may keep what it has learnt of a type, behind a lock
-		"stoic/training/convert": world, // likewise, of a kind
+		"stoic/schema":           append([]string{"sync"}, effects...),
+		"stoic/training/plan":    append([]string{"sync"}, effects...),
+		"stoic/convert":          effects, // it may keep what it has learnt of a type, behind a lock
+		"stoic/training/convert": effects, // likewise, of a kind
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 // written one has only a part, which must be in the derived one. So neither a field that our types lack nor one that they
 // have beyond v1.9.4 stays unseen.
 func TestWrittenShape(t *testing.T) {
-	for _, plural := range []string{"tfjobs", "pytorchjobs", "mpijobs"} {
-		derived, written := shapeOf(t, plural+"-v1.9.4-shape.yaml"), shapeOf(t, plural+"-v1.9.4-written.yaml")
+	for _, plural := range []string{"tfjobs", "pytorchjobs", "xgboostjobs", "paddlejobs", "jaxjobs", "mpijobs"} {
+		derived, written := shapeOf(t, fixtures+plural+"-v1.9.4-shape.yaml"), shapeOf(t, fixtures+plural+"-v1.9.4-written.yaml")
 		if len(written) < 80 {
 			t.Errorf("%s: only %d lines are compared", plural, len(written))
 		}
@@ -40,10 +40,40 @@ func TestWrittenShape(t *testing.T) {
 	}
 }
 
-// shapeOf a CRD: what it says of each field, by path, and of itself.
-func shapeOf(t *testing.T, name string) map[string]string {
+// TestWrittenShapeV2Beta1: of mpi-operator's version there is one written file, and ours is the one that is installed. Ours has
+// the same fields with the same types and defaults. What it says beyond them is listed here: rules about values, which other
+// tests hold, that pods keep unknown fields, and fields that are new or never set.
+func TestWrittenShapeV2Beta1(t *testing.T) {
+	rules := []string{"description", "enum", "minimum", "maximum", "x-kubernetes-validations", "x-kubernetes-preserve-unknown-fields"}
+	written := shapeOf(t, fixtures+"mpijobs-v2beta1-v0.8-written.yaml", rules...)
+	ours := shapeOf(t, filepath.Join("..", "..", "deploy", "mpijob-v2beta1", "mpijobs.yaml"), rules...)
+	if len(written) < 80 {
+		t.Errorf("only %d lines are compared", len(written))
+	}
+	own := func(path string) bool {
+		return path == "" || path == ".status.observedGeneration:" ||
+			strings.HasPrefix(path, ".status.replicaStatuses[additionalProperties].labelSelector")
+	}
+	ofPods := func(path string) bool { return strings.Contains(path, ".template.spec.") }
+	for path, node := range written {
+		if !own(path) && ours[path] != node {
+			t.Errorf("%s is %q as written, and %q in ours", path, node, ours[path])
+		}
+	}
+	for path, node := range ours {
+		if _, there := written[path]; !there && !own(path) && !ofPods(path) {
+			t.Errorf("%s is %q in ours, and was not there", path, node)
+		}
+	}
+}
+
+// fixtures is the folder of the CRDs that tests use.
+var fixtures = filepath.Join("..", "..", "test", "fixtures") + string(filepath.Separator)
+
+// shapeOf a CRD: what it says of each field, by path, and of itself, but for the keywords that are left out.
+func shapeOf(t *testing.T, path string, without ...string) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "test", "fixtures", name))
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,35 +88,37 @@ func shapeOf(t *testing.T, name string) map[string]string {
 		t.Fatal(err)
 	}
 	if len(crd.Spec.Versions) != 1 {
-		t.Fatalf("%s: %d versions", name, len(crd.Spec.Versions))
+		t.Fatalf("%s: %d versions", path, len(crd.Spec.Versions))
 	}
 	v := crd.Spec.Versions[0]
 	said := map[string]string{"": fmt.Sprint(crd.Spec.Group, crd.Spec.Scope, crd.Spec.Names, v["name"], v["served"], v["storage"],
 		v["additionalPrinterColumns"], v["subresources"])}
 	schema, _ := v["schema"].(map[string]any)
 	root, _ := schema["openAPIV3Schema"].(map[string]any)
-	fields(root, "", said)
+	fields(root, "", said, without)
 	return said
 }
 
 // fields writes down what a schema says, without what lists merge by: that is of no consequence to whoever reads them.
-func fields(node map[string]any, path string, said map[string]string) {
+func fields(node map[string]any, path string, said map[string]string, without []string) {
 	about := map[string]any{}
 	for key, value := range node {
 		switch key {
 		case "properties":
 			for field, child := range value.(map[string]any) {
-				fields(child.(map[string]any), path+"."+field, said)
+				fields(child.(map[string]any), path+"."+field, said, without)
 			}
 		case "items", "additionalProperties":
-			fields(value.(map[string]any), path+"["+key+"]", said)
+			fields(value.(map[string]any), path+"["+key+"]", said, without)
 		case "required":
 			list := value.([]any)
 			slices.SortFunc(list, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
 			about[key] = list
 		case "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type":
 		default:
-			about[key] = value
+			if !slices.Contains(without, key) {
+				about[key] = value
+			}
 		}
 	}
 	said[path+":"] = fmt.Sprint(about)

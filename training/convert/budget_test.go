@@ -118,14 +118,14 @@ func TestBudgetWorst(t *testing.T) {
 			took := busy(t) - start
 			best = min(best, took, time.Duration(float64(took)*float64(stockTime)/float64(stock)))
 		}
-		verdict, told := "a job", 0
+		text, reported := "a job", 0
 		if result.Rejection != nil {
-			verdict = fmt.Sprintf("%d problems", len(result.Rejection.Problems))
-			told = len(schema.Summarize(result.Rejection.Problems, result.Rejection.More, "no pods were created", ""))
+			text = fmt.Sprintf("%d problems", len(result.Rejection.Problems))
+			reported = len(schema.Summarize(result.Rejection.Problems, result.Rejection.More, "no pods were created", ""))
 		}
-		t.Logf("%-40s %8s  %s", name, best.Round(100*time.Microsecond), verdict)
-		if best > mostWorst || told > schema.MaxSummary {
-			t.Errorf("%s: %s and a message of %d bytes; the budgets are %s and %d", name, best, told, mostWorst, schema.MaxSummary)
+		t.Logf("%-40s %8s  %s", name, best.Round(100*time.Microsecond), text)
+		if best > mostWorst || reported > schema.MaxSummary {
+			t.Errorf("%s: %s and a message of %d bytes; the budgets are %s and %d", name, best, reported, mostWorst, schema.MaxSummary)
 		}
 	}
 }

@@ -28,20 +28,20 @@ func numbers() []any {
 		json.Number("Infinity"), json.Number(""), json.Number("0x10"), json.Number(strings.Repeat("9", 100000)))
 }
 
-// verdict on a number in a field that takes integers from least to most.
-func verdict(raw any, least, most int64) schema.Code {
+// codeOf a number: the problem that it is in a field that takes integers from least to most.
+func codeOf(raw any, least, most int64) schema.Code {
 	switch v := raw.(type) {
 	case json.Number:
 		if i, err := v.Int64(); err == nil {
-			return verdict(i, least, most)
+			return codeOf(i, least, most)
 		}
 		f, err := v.Float64()
 		if err != nil {
 			return schema.TypeMismatch
 		}
-		return verdict(f, least, most)
+		return codeOf(f, least, most)
 	case uint64:
-		return verdict(float64(v), least, most)
+		return codeOf(float64(v), least, most)
 	case float64:
 		switch {
 		case v != math.Trunc(v), math.IsInf(v, 0):
@@ -49,7 +49,7 @@ func verdict(raw any, least, most int64) schema.Code {
 		case v < -(1 << 63), v >= 1<<63:
 			return schema.OutOfRange
 		}
-		return verdict(int64(v), least, most)
+		return codeOf(int64(v), least, most)
 	case int64:
 		if v < least || v > most {
 			return schema.OutOfRange
@@ -96,7 +96,7 @@ func TestFaultNumbers(t *testing.T) {
 				raw := numbered(t)
 				put(t, raw, c.place, n)
 				want := run
-				if code := verdict(n, c.least, c.most); code != "" {
+				if code := codeOf(n, c.least, c.most); code != "" {
 					want = reject(code, c.place)
 				}
 				result := check(t, raw)

@@ -27,7 +27,7 @@ func TestFaultSecrets(t *testing.T) {
 		{"whatever its name", env(map[string]any{"name": "DB_PASS", "value": json.Number(markerNumber)}), reject(schema.TypeMismatch, inEnv+".value")},
 		{"a boolean whatever its name", env(map[string]any{"name": "A", "value": true}), reject(schema.TypeMismatch, inEnv+".value")},
 		{"a list", env(map[string]any{"name": "A", "value": []any{marker, json.Number(markerNumber)}}), reject(schema.TypeMismatch, inEnv+".value")},
-		{"a reference, mended", env(map[string]any{"name": "A", "valueFrom": map[string]any{"secretKeyRef": map[string]any{"name": "Xyzzy_7294", "key": "a"}}}),
+		{"a reference, corrected", env(map[string]any{"name": "A", "valueFrom": map[string]any{"secretKeyRef": map[string]any{"name": "Xyzzy_7294", "key": "a"}}}),
 			reject(schema.InvalidName, inEnv+".valueFrom.secretKeyRef.name")},
 		{"a divisor", env(map[string]any{"name": "A", "valueFrom": map[string]any{"resourceFieldRef": map[string]any{"resource": "limits.cpu", "divisor": markerNumber + "gb"}}}),
 			reject(schema.InvalidValue, inEnv+".valueFrom.resourceFieldRef.divisor")},
@@ -79,7 +79,7 @@ func TestFaultSecrets(t *testing.T) {
 			if got := outcome(got); got != f.want {
 				t.Errorf("got %s\nwant %s", got, f.want)
 			}
-			if text := strings.ReplaceAll(told(got), "_", "-"); strings.Contains(strings.ToLower(text), marker) || strings.Contains(text, markerNumber) {
+			if text := strings.ReplaceAll(reported(got), "_", "-"); strings.Contains(strings.ToLower(text), marker) || strings.Contains(text, markerNumber) {
 				t.Errorf("the secret is told: %s", text)
 			}
 		})
@@ -102,15 +102,15 @@ func TestShown(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			raw := sound(t)
 			apply(t, raw, f.put)
-			if text := told(check(t, raw)); !strings.Contains(text, f.shown) {
+			if text := reported(check(t, raw)); !strings.Contains(text, f.shown) {
 				t.Errorf("got %s\nwant %s", text, f.shown)
 			}
 		})
 	}
 }
 
-// told is every word that was told of an object.
-func told(r *Result) string {
+// reported is every word that was told of an object.
+func reported(r *Result) string {
 	var b strings.Builder
 	problems := r.Warnings
 	if r.Rejection != nil {

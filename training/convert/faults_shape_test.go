@@ -73,7 +73,7 @@ func kindOf(v any) string {
 // and nowhere else, or the place is one that is not looked at.
 func TestFaultTypes(t *testing.T) {
 	base := oneRole(t)
-	told, free := 0, 0
+	reported, free := 0, 0
 	for _, n := range nodes(nil, base) {
 		place := n.at.String()
 		for _, value := range []any{"x y", "4", int64(3), 1.5, math.NaN(), true, map[string]any{"x": "y"}, []any{"x"}, []any{map[string]any{}}} {
@@ -95,15 +95,15 @@ func TestFaultTypes(t *testing.T) {
 			if want == run {
 				free++
 			} else {
-				told++
+				reported++
 			}
 			if outcome := without(outcome(got), consequences(place)); outcome != want {
 				t.Errorf("%s is %v: got %s\nwant %s", place, value, outcome, want)
 			}
 		}
 	}
-	t.Logf("%d told, %d not looked at", told, free)
-	if told < 900 || free < 200 {
+	t.Logf("%d told, %d not looked at", reported, free)
+	if reported < 900 || free < 200 {
 		t.Error("the values are one-sided")
 	}
 }

@@ -31,7 +31,7 @@ func TestFaultSizes(t *testing.T) {
 		}
 		return all
 	}
-	mistakes := make([]string, toldLimit)
+	mistakes := make([]string, reportLimit)
 	for i := range mistakes {
 		mistakes[i] = fmt.Sprintf("%s %s.args[%d]", schema.TypeMismatch, inContainer, i)
 	}

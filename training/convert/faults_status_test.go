@@ -27,7 +27,7 @@ func full() map[string]any {
 	}
 }
 
-// TestFaultStatus puts every mutation into every place of a status. It never changes the verdict or the job; what is
+// TestFaultStatus puts every mutation into every place of a status. It never changes the terminal condition or the job; what is
 // read is in bounds; and what is not as the operator would write it is marked.
 func TestFaultStatus(t *testing.T) {
 	plain := sound(t)
@@ -104,10 +104,10 @@ func TestFaultStatusRows(t *testing.T) {
 	}{
 		{"10,000 conditions", map[string]any{"conditions": many(10000, func(i int) any { return condition(fmt.Sprint("T", i), "True") })}, "unclean"},
 		{"10,000 times the same", map[string]any{"conditions": many(10000, func(int) any { return condition("Running", "True") })}, "Running=True unclean"},
-		{"both verdicts", map[string]any{"conditions": []any{condition("Succeeded", "True"), condition("Failed", "True")}}, "Succeeded=True Failed=True"},
-		{"a verdict in another case", map[string]any{"conditions": []any{condition("succeeded", "true")}}, "unclean"},
-		{"a verdict with a space", map[string]any{"conditions": []any{condition("Succeeded ", "True")}}, "unclean"},
-		{"a verdict that is a list", map[string]any{"conditions": []any{condition([]any{"Succeeded"}, "True")}}, "unclean"},
+		{"both terminal conditions", map[string]any{"conditions": []any{condition("Succeeded", "True"), condition("Failed", "True")}}, "Succeeded=True Failed=True"},
+		{"a terminal condition in another case", map[string]any{"conditions": []any{condition("succeeded", "true")}}, "unclean"},
+		{"a terminal condition with a space", map[string]any{"conditions": []any{condition("Succeeded ", "True")}}, "unclean"},
+		{"a terminal condition that is a list", map[string]any{"conditions": []any{condition([]any{"Succeeded"}, "True")}}, "unclean"},
 		{"nulls", map[string]any{"conditions": []any{nil, nil, condition("Failed", "True")}}, "Failed=True unclean"},
 		{"roles that are null", map[string]any{"replicaStatuses": map[string]any{"Worker": nil, "PS": nil}}, "unclean"},
 		{"counts that wrap", map[string]any{"replicaStatuses": map[string]any{"Worker": map[string]any{"failed": int64(1 << 32)}}}, "unclean"},

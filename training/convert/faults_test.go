@@ -32,10 +32,10 @@ import (
 
 // The limits of what is read and repeated of an object.
 const (
-	toldLimit  = convert.MaxProblems
-	depthLimit = convert.MaxDepth
-	pathLimit  = convert.MaxPath
-	keyLimit   = convert.MaxKey
+	reportLimit = convert.MaxProblems
+	depthLimit  = convert.MaxDepth
+	pathLimit   = convert.MaxPath
+	keyLimit    = convert.MaxKey
 )
 
 // Places in the object that sound makes.
@@ -74,7 +74,7 @@ func also(want string, code schema.Code, path string) string {
 	return want + "\n" + string(code) + " " + path
 }
 
-// outcome is the verdict, and code and path of everything that was told.
+// outcome is the terminal condition, and code and path of everything that was told.
 func outcome(r *Result) string {
 	lines := []string{run}
 	if r.Rejection != nil {
@@ -134,9 +134,9 @@ func answer(t *testing.T, raw map[string]any) *Result {
 		if (got.Job == nil) == (got.Rejection == nil) {
 			t.Fatalf("job %v, rejection %v", got.Job, got.Rejection)
 		}
-		untyped.CheckProblems(t, got.Warnings, toldLimit+1)
+		untyped.CheckProblems(t, got.Warnings, reportLimit+1)
 		if got.Rejection != nil {
-			untyped.CheckProblems(t, got.Rejection.Problems, toldLimit+1)
+			untyped.CheckProblems(t, got.Rejection.Problems, reportLimit+1)
 		}
 		return got
 	case <-time.After(20 * time.Second):

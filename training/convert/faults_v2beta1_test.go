@@ -55,7 +55,12 @@ func TestFaultMPIV2Beta1(t *testing.T) {
 		{"a path that is a list", change{path: []any{"/a"}}, reject(schema.TypeMismatch, path)},
 		{"the path of the hostfile", change{path: "/etc/mpi"}, reject(schema.InvalidValue, path)},
 		{"the path of the hostfile, spelt otherwise", change{path: "/etc//mpi/"}, reject(schema.InvalidValue, path)},
+		{"the path of the hostfile, without a slash", change{path: "etc/mpi"}, reject(schema.InvalidValue, path)},
 		{"a path in that of the hostfile", change{path: "/etc/mpi/ssh"}, run},
+		{"a path in /proc", change{path: "/proc/1/ssh"}, reject(schema.InvalidValue, path)},
+		{"a path in /sys", change{path: "/sys/ssh"}, reject(schema.InvalidValue, path)},
+		{"the root, spelt otherwise", change{path: "/root/../."}, reject(schema.InvalidValue, path)},
+		{"programs, without a slash", change{path: "usr/bin"}, reject(schema.InvalidValue, path)},
 		{"a policy in lower case", change{creation: "atStartup"}, reject(schema.InvalidValue, creation)},
 		{"a policy that is a number", change{creation: int64(1)}, reject(schema.TypeMismatch, creation)},
 		{"an implementation in lower case", change{implementation: "intel"}, reject(schema.InvalidValue, implementation)},
@@ -75,6 +80,12 @@ func TestFaultMPIV2Beta1(t *testing.T) {
 		{"another kind's replica type", change{specs + ".Master": plain}, reject(schema.UnknownReplicaType, specs+".Master")},
 		{"no containers", change{worker + ".template.spec.containers": []any{}}, reject(schema.MissingContainer, worker+".template.spec.containers")},
 		{"a field of the other version", change{"spec.mainContainer": "worker"}, warn(schema.UnknownField, "spec.mainContainer")},
+	}
+	for _, at := range []string{"/", "/bin", "/dev", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys", "/usr", "/usr/bin", "/usr/lib", "/usr/lib64", "/usr/sbin"} {
+		faults = append(faults, fault{at, change{path: at}, reject(schema.InvalidValue, path)}, fault{at + "/", change{path: at + "/"}, reject(schema.InvalidValue, path)})
+	}
+	for _, at := range []string{"/root", "/home", "/opt/ssh", "/etc/ssh", "/usr/local", "/dev/shm", "/var/run/ssh", "/processes", "/.ssh", "ssh"} {
+		faults = append(faults, fault{at, change{path: at}, run})
 	}
 	for _, field := range []string{slots, works, path, creation, implementation} {
 		faults = append(faults, fault{field + " null", change{field: nil}, run}, fault{field + " left out", change{field: untyped.Missing{}}, run})

@@ -44,7 +44,7 @@ func FuzzObject(f *testing.F) {
 		}
 		mark(raw, false)
 		got := check(t, raw)
-		if words := told(got); strings.Contains(words, marker) || strings.Contains(words, markerNumber) {
+		if words := reported(got); strings.Contains(words, marker) || strings.Contains(words, markerNumber) {
 			t.Fatalf("a secret is told: %s", words)
 		}
 		checkAgain(t, raw, got)

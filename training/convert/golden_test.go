@@ -40,7 +40,7 @@ func kindFor(raw map[string]any) *training.Kind {
 	return kinds.TFJob()
 }
 
-// describe writes a result for people to review.
+// describe writes a result for readers to review.
 func describe(r *Result) string {
 	var b strings.Builder
 	if r.Rejection != nil {

@@ -162,7 +162,7 @@ func TestLedgerProperties(t *testing.T) {
 			"succeeded": rapid.MapOfN(rapid.SampledFrom([]string{"worker", "ps", "chief", "boss", ""}), rapid.OneOf(value,
 				rapid.Map(rapid.SampledFrom([]string{"0", "1-3,5", "0-19999", "bitmap:jw", "bitmap:", "9-1", "-"}), func(s string) any { return s })), 0, 5).Draw(t, "succeeded"),
 			"failed": rapid.MapOfN(rapid.String(), failure, 0, 5).Draw(t, "failed"), "odd": value.Draw(t, "odd"),
-			"verdict": rapid.SampledFrom([]any{"Succeeded", "Failed", "", 7}).Draw(t, "verdict"), "at": rapid.SampledFrom([]any{"2026-01-01T00:00:00.5+01:00", "9999-12-31T23:59:59-10:00", "x", 7, nil}).Draw(t, "at")})
+			"verdict": rapid.SampledFrom([]any{"Succeeded", "Failed", "", 7}).Draw(t, "terminal"), "at": rapid.SampledFrom([]any{"2026-01-01T00:00:00.5+01:00", "9999-12-31T23:59:59-10:00", "x", 7, nil}).Draw(t, "at")})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,18 +26,19 @@ func ledgerOf(kind *training.Kind, owner types.UID, annotations any) training.Le
 		return training.Ledger{}
 	}
 	var read struct {
-		Job         types.UID
-		Restarts    json.RawMessage
-		Failed      map[string]json.RawMessage
-		Succeeded   map[string]json.RawMessage
-		Verdict, At json.RawMessage
+		Job       types.UID
+		Restarts  json.RawMessage
+		Failed    map[string]json.RawMessage
+		Succeeded map[string]json.RawMessage
+		Terminal  json.RawMessage `json:"verdict"`
+		At        json.RawMessage
 	}
 	// Where a value has another type, all others are read nevertheless.
 	if err := json.Unmarshal([]byte(text), &read); isSyntax(err) || read.Job != owner || owner == "" {
 		return training.Ledger{}
 	}
 	ledger := training.Ledger{Job: owner, Restarts: countOf(read.Restarts)}
-	if v := training.ConditionType(stringOf(read.Verdict)); v == training.Succeeded || v == training.Failed {
+	if v := training.ConditionType(stringOf(read.Terminal)); v == training.Succeeded || v == training.Failed {
 		ledger.Terminal, ledger.At = v, new(statusReader).moment(stringOf(read.At))
 	}
 	ledger.Succeeded = successesOf(kind, read.Succeeded)

@@ -15,7 +15,7 @@ const nameLimit = 63
 // speaks for all.
 func (r *reader) name(name string, roles []draft) {
 	if name == "" {
-		return // told already
+		return // reported already
 	}
 	longest := ""
 	for i := range roles {
@@ -34,7 +34,7 @@ func (r *reader) name(name string, roles []draft) {
 	if over := max(len(longest), len(name)) - nameLimit; over > 0 {
 		want, hint = "give replicas names of at most 63 characters", fmt.Sprintf("shorten it by %d", over)
 	} else if !convert.ServiceName(name) {
-		want, hint = `be lower-case letters, digits and "-", start with a letter and end with a letter or digit`, convert.MendName(name)
+		want, hint = `be lower-case letters, digits and "-", start with a letter and end with a letter or digit`, convert.SuggestName(name)
 	}
 	if want != "" {
 		r.Take([]schema.Problem{{Code: schema.InvalidName, Path: "metadata.name", Found: found(), Want: want, Hint: hint}}, nil)

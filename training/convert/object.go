@@ -63,7 +63,7 @@ func (r *reader) read(raw map[string]any) *Result {
 	case r.Count() > 0:
 		return &Result{Head: head, Rejection: &training.Rejection{Head: head, Problems: r.Problems()}}
 	case job == nil:
-		panic("neither a job nor a problem") // told by broken
+		panic("neither a job nor a problem") // reported by broken
 	}
 	return &Result{Head: head, Job: job}
 }

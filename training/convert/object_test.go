@@ -125,7 +125,7 @@ func TestManyProblems(t *testing.T) {
 	raw["spec"].(map[string]any)["tfReplicaSpecs"] = unknown
 
 	got := inTime(t, func() *Result { return check(t, raw) })
-	if n := len(got.Rejection.Problems); n != toldLimit+1 {
+	if n := len(got.Rejection.Problems); n != reportLimit+1 {
 		t.Errorf("%d problems", n)
 	}
 	if want, first := "spec: found 40000 problems; the first 100 are listed", got.Rejection.Problems[0].String(); first != want {
@@ -148,7 +148,7 @@ func TestManyProblemsOfTheWholeJob(t *testing.T) {
 		}
 		return problems
 	}
-	if n := len(Object(&kind, &unstructured.Unstructured{Object: sound(t)}).Rejection.Problems); n != toldLimit+1 {
+	if n := len(Object(&kind, &unstructured.Unstructured{Object: sound(t)}).Rejection.Problems); n != reportLimit+1 {
 		t.Errorf("%d problems", n)
 	}
 }

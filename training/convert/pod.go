@@ -23,7 +23,7 @@ func (r *reader) template(raw map[string]any, role *training.ReplicaType) pod {
 	r.PodTemplate(raw)
 	spec, ok := raw["spec"].(map[string]any)
 	if !ok {
-		return pod // told by now
+		return pod // reported by now
 	}
 	r.Enter("spec")
 	defer r.Leave()
@@ -51,15 +51,15 @@ func (r *reader) ownRestart(spec map[string]any, role *training.ReplicaType) {
 	if raw == nil || raw == "" || raw == role.Restart.Pod() {
 		return
 	}
-	told := convert.Found(raw)
+	reported := convert.Found(raw)
 	if policy, ok := raw.(string); ok {
-		told = schema.Quote(policy)
+		reported = schema.Quote(policy)
 	}
 	r.Enter("restartPolicy")
 	if at := r.Path(); r.podRestartPolicy == "" || schema.ComparePaths(at, r.podRestartPolicy) < 0 {
 		r.podRestartPolicy = at
 	}
-	r.Warning(schema.Conflict, told, "", "it is ignored, the replica's `restartPolicy` decides")
+	r.Warning(schema.Conflict, reported, "", "it is ignored, the replica's `restartPolicy` decides")
 	r.Leave()
 }
 
@@ -76,7 +76,7 @@ func (r *reader) trainer(list []any) int {
 	readable := true
 	for i, item := range list {
 		names[i] = nameOf(item)
-		readable = readable && names[i] != "" && convert.Mended(names[i]) != r.kind.Container
+		readable = readable && names[i] != "" && convert.Corrected(names[i]) != r.kind.Container
 		if names[i] == r.kind.Container {
 			return i
 		}

@@ -50,12 +50,12 @@ func checkAs(t rapid.TB, kind *training.Kind, raw map[string]any) *Result {
 	if (got.Job == nil) == (got.Rejection == nil) {
 		t.Fatalf("job %v, rejection %v", got.Job, got.Rejection)
 	}
-	untyped.CheckProblems(t, got.Warnings, toldLimit+1)
+	untyped.CheckProblems(t, got.Warnings, reportLimit+1)
 	if got.Rejection != nil {
 		if got.Rejection.Head != got.Head || len(got.Rejection.Problems) == 0 {
 			t.Fatalf("empty rejection %+v", got.Rejection)
 		}
-		untyped.CheckProblems(t, got.Rejection.Problems, toldLimit+1)
+		untyped.CheckProblems(t, got.Rejection.Problems, reportLimit+1)
 		for _, p := range got.Rejection.Problems {
 			top, _, _ := strings.Cut(p.Path, ".")
 			if !slices.Contains([]string{"apiVersion", "kind", "metadata", "spec"}, top) || strings.Contains(p.String(), "bug") {

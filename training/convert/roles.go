@@ -136,7 +136,7 @@ func (r *reader) role(kind training.KnownReplicaType, raw any) draft {
 		}
 		role.Replicas = int(*n)
 	case fields["replicas"] != nil:
-		role.sound = false // told by the walk
+		role.sound = false // reported by the walk
 	}
 	if role.sound && role.Replicas < int(kind.AtLeast) {
 		role.sound = false
@@ -163,7 +163,7 @@ func (r *reader) role(kind training.KnownReplicaType, raw any) draft {
 // restartPolicy: some kinds do not know all.
 func (r *reader) restartPolicy(policy training.RestartPolicy) {
 	legal := r.kind.RestartPolicies
-	if legal == nil || slices.Contains(legal, policy) || !slices.Contains(training.RestartPolicies(), string(policy)) { // told by the walk
+	if legal == nil || slices.Contains(legal, policy) || !slices.Contains(training.RestartPolicies(), string(policy)) { // reported by the walk
 		return
 	}
 	names := make([]string, len(legal))

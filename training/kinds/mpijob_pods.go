@@ -127,7 +127,7 @@ func mpiConfig(job *training.Job, files ...string) json.RawMessage {
 //
 //	ServiceAccount   that of the launcher
 //	ConfigMap        where the workers are, and how to reach them
-//	Role             to see pods, and to exec into the workers by their names
+//	Role             to see pods, and to exec into the workers that run, by their names
 //	RoleBinding      gives it to the launcher's service account
 //
 // No pod is made before all of them are there: a name that belongs to somebody else would otherwise be used.
@@ -140,14 +140,15 @@ func mpiDependents(job *training.Job, running training.RunningReplicas) []traini
 	}
 	config := training.Dependent{Resource: schema.ConfigMaps(), Name: job.Meta.Name + mpiConfigSuffix, Labels: app, Gate: training.GateExists}
 	files := map[string]string{mpiHostfile: mpiHosts(job, own), mpiExec: mpiScript(own)}
-	if indices, known := running[mpiWorker]; known || job.ReplicaType(mpiWorker) == nil {
+	indices, known := running[mpiWorker]
+	if known || job.ReplicaType(mpiWorker) == nil {
 		files[mpiDiscover] = mpiRunning(job, own, indices)
 	} else {
 		config.ContentOnce = map[string]json.RawMessage{"data": schema.JSON(map[string]string{mpiDiscover: mpiRunning(job, own, nil)})}
 	}
 	config.Content = map[string]json.RawMessage{"data": schema.JSON(files)}
 	role := training.Dependent{Resource: training.Roles(), Name: launcher, Labels: app, Gate: training.GateExists,
-		Content: map[string]json.RawMessage{"rules": schema.JSON(mpiRules(job))}}
+		Content: map[string]json.RawMessage{"rules": schema.JSON(mpiRules(job, indices))}}
 	binding := training.Dependent{Resource: training.RoleBindings(), Name: launcher, Labels: app, Gate: training.GateExists,
 		Content: map[string]json.RawMessage{
 			"roleRef":  schema.JSON(map[string]string{"apiGroup": training.Roles().Group, "kind": training.Roles().Kind, "name": launcher}),
@@ -164,16 +165,27 @@ type mpiRule struct {
 	Verbs         []string `json:"verbs"`
 }
 
-// mpiRules: a rule without names would be about all pods of the namespace, so without workers there is none.
-func mpiRules(job *training.Job) []mpiRule {
+// mpiRules let a launcher into the workers that run, whose indices these are. Before it starts, and while it has no workers,
+// there is no rule about pods/exec: one without names would be about all pods of the namespace, and the name of a worker that
+// does not exist may be that of somebody else's pod.
+func mpiRules(job *training.Job, indices []int) []mpiRule {
 	rules := []mpiRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "watch"}}}
-	if workers := mpiWorkers(job); len(workers) > 0 {
-		rules = append(rules, mpiRule{APIGroups: []string{""}, Resources: []string{"pods/exec"}, ResourceNames: workers, Verbs: []string{"create"}})
+	if len(indices) == 0 {
+		return rules
 	}
-	return rules
+	return append(rules, mpiRule{APIGroups: []string{""}, Resources: []string{"pods/exec"}, ResourceNames: mpiNames(job, indices), Verbs: []string{"create"}})
 }
 
-// mpiWorkers are the names of the workers.
+// mpiNames are the names of some workers.
+func mpiNames(job *training.Job, indices []int) []string {
+	names, worker := make([]string, len(indices)), job.Kind.ReplicaType(mpiWorker)
+	for i, index := range indices {
+		names[i] = worker.Child(job.Meta.Name, index)
+	}
+	return names
+}
+
+// mpiWorkers are the names of all workers.
 func mpiWorkers(job *training.Job) []string {
 	worker := job.ReplicaType(mpiWorker)
 	if worker == nil {
@@ -215,11 +227,7 @@ func mpiRunning(job *training.Job, own mpiJob, indices []int) string {
 	if own.gpu {
 		text += "\necho " + job.Meta.Name + mpiLauncherSuffix + slots + "\n"
 	}
-	names := make([]string, len(indices))
-	worker := job.Kind.ReplicaType(mpiWorker)
-	for i, index := range indices {
-		names[i] = worker.Child(job.Meta.Name, index)
-	}
+	names := mpiNames(job, indices)
 	slices.Sort(names)
 	var list strings.Builder
 	for _, name := range names {

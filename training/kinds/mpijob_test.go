@@ -87,22 +87,23 @@ func TestMPIFiles(t *testing.T) {
 	}
 }
 
-// A rule about pods/exec always names pods: without names it would be about all of the namespace.
+// A rule about pods/exec always names pods: without names it would be about all of the namespace. It names those that run.
 func TestMPIRules(t *testing.T) {
-	for workers, want := range map[int]string{0: "", 1: "pi-worker-0", 3: "pi-worker-0 pi-worker-1 pi-worker-2"} {
+	job := mpi(nil, podWith(`{}`), podWith(`{}`), 3)
+	for want, running := range map[string][]int{"": nil, "pi-worker-0": {0}, "pi-worker-0 pi-worker-2": {0, 2}} {
 		got := ""
-		for _, rule := range mpiRules(mpi(nil, podWith(`{}`), podWith(`{}`), workers)) {
+		for _, rule := range mpiRules(job, running) {
 			if rule.Resources[0] == "pods/exec" {
 				if got = strings.Join(rule.ResourceNames, " "); got == "" {
-					t.Errorf("%d workers: all pods may be entered", workers)
+					t.Errorf("%v run: all pods may be entered", running)
 				}
 			}
 		}
 		if got != want {
-			t.Errorf("%d workers: %q", workers, got)
+			t.Errorf("%v run: %q", running, got)
 		}
 	}
-	if rules := mpiRules(mpi(nil, podWith(`{}`), "", 0)); len(rules) != 1 {
+	if rules := mpiRules(mpi(nil, podWith(`{}`), "", 0), []int{}); len(rules) != 1 {
 		t.Errorf("without workers: %+v", rules)
 	}
 }

@@ -30,7 +30,7 @@ func jobWith(container, pod map[string]any) *unstructured.Unstructured {
 // TestRestartPolicyBehindManyWarnings: the event that clients of 1.9 know is planned, however many warnings there are of
 // fields that stand before the restart policy.
 func TestRestartPolicyBehindManyWarnings(t *testing.T) {
-	for _, n := range []int{0, schema.MaxTold, 150} {
+	for _, n := range []int{0, schema.MaxReported, 150} {
 		unknown := map[string]any{}
 		for i := range n {
 			unknown[fmt.Sprint("bananas", i)] = true
@@ -71,7 +71,7 @@ func TestBriefDecidesTheSame(t *testing.T) {
 	} {
 		whole, brief := Convert(kinds.TFJob(), job), Convert(kinds.TFJob(), job).Brief()
 		own := brief.Own.(*training.Head)
-		if len(own.Warnings) > schema.MaxTold || len(own.Warnings)+own.MoreWarnings != len(whole.Warnings) {
+		if len(own.Warnings) > schema.MaxReported || len(own.Warnings)+own.MoreWarnings != len(whole.Warnings) {
 			t.Errorf("%s: of %d warnings %d are kept and %d counted", name, len(whole.Warnings), len(own.Warnings), own.MoreWarnings)
 		}
 		want := decided(whole)

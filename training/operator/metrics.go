@@ -2,6 +2,7 @@ package operator
 
 import (
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -16,6 +17,9 @@ type Metrics struct {
 	jobs     map[plan.Counter]*prometheus.CounterVec // job_namespace, framework
 	rejected *prometheus.CounterVec                  // job_namespace, framework, reason
 	problems *prometheus.CounterVec                  // framework, reason
+	latency  *prometheus.HistogramVec                // framework
+	duration *prometheus.HistogramVec                // framework, result
+	census   *census
 
 	// namespaces that have been a label. A cluster that makes a namespace for every run would otherwise fill the
 	// memory of who keeps the samples, ours first.
@@ -43,7 +47,31 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 	m.rejected = counter("jobs_rejected_total", "Specs that were rejected, by the code of their first problem.", "job_namespace", "framework", "reason")
 	m.problems = counter("job_problems_total",
 		"Events about pods that cannot run and objects that could not be created, one for each job and reason; see docs/reference/events.md.", "framework", "reason")
+	m.latency = prometheus.NewHistogramVec(histogram("job_start_latency_seconds",
+		"How long jobs waited until they ran, since they were made or resumed. Each is observed once, by the process that writes that it runs.", latencies()), []string{"framework"})
+	m.duration = prometheus.NewHistogramVec(histogram("job_duration_seconds",
+		"How long jobs took until they succeeded or failed, since they were accepted or resumed. Each is observed once, by the process that writes its end.", durations()), []string{"framework", "result"})
+	m.census = newCensus(m.namespace)
+	registry.MustRegister(m.latency, m.duration, m.census)
 	return m
+}
+
+// histogram has classic buckets and, for scrapers that take them, native ones that are at most a tenth apart.
+func histogram(name, help string, buckets []float64) prometheus.HistogramOpts {
+	return prometheus.HistogramOpts{Name: "training_operator_" + name, Help: help, Buckets: buckets,
+		NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour}
+}
+
+const minute, hour, day = 60, 60 * 60, 24 * 60 * 60 // seconds
+
+// latencies: images are pulled in seconds or minutes, nodes come in minutes, quota comes in hours.
+func latencies() []float64 {
+	return []float64{1, 2, 5, 10, 20, 30, minute, 2 * minute, 5 * minute, 10 * minute, 30 * minute, hour, 4 * hour, 12 * hour, day}
+}
+
+// durations of training: from a test of a minute to a month.
+func durations() []float64 {
+	return []float64{10, 30, minute, 5 * minute, 15 * minute, 30 * minute, hour, 2 * hour, 4 * hour, 8 * hour, 16 * hour, day, 2 * day, 4 * day, 8 * day, 16 * day, 32 * day}
 }
 
 // count notes a transition of one job.
@@ -58,6 +86,14 @@ func (m *Metrics) count(kind *training.Kind, namespace string, c schema.Count) {
 	case schema.CountRefused:
 		m.problems.WithLabelValues(kind.Framework, c.Reason).Inc()
 		return
+	}
+	switch plan.Counter(c.Counter) {
+	case plan.CountStarted:
+		m.latency.WithLabelValues(kind.Framework).Observe(c.Took.Seconds())
+	case plan.CountSucceeded:
+		m.duration.WithLabelValues(kind.Framework, "succeeded").Observe(c.Took.Seconds())
+	case plan.CountFailed:
+		m.duration.WithLabelValues(kind.Framework, "failed").Observe(c.Took.Seconds())
 	}
 	if vec := m.jobs[plan.Counter(c.Counter)]; vec != nil {
 		vec.WithLabelValues(m.namespace(namespace), kind.Framework).Inc()

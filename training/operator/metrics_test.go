@@ -40,8 +40,8 @@ func TestNoLabelHoldsAJob(t *testing.T) {
 			t.Errorf("%s: label %s=%q", family, name, value)
 		}
 	})
-	// Unknown problems of pods and unknown causes share the label "other".
-	if want := 2*5 + 3*len(schema.Codes()) + 2*(len(training.PodProblemKinds())+len(schema.Causes())-1); samples != want {
+	// Successes and failures have a duration. Unknown problems of pods and unknown causes share the label "other".
+	if want := 2*5 + 2*2 + 3*len(schema.Codes()) + 2*(len(training.PodProblemKinds())+len(schema.Causes())-1); samples != want {
 		t.Errorf("%d labels, want %d", samples, want)
 	}
 }

@@ -143,7 +143,7 @@ func parsed(t *testing.T, text string) *unstructured.Unstructured {
 	return u
 }
 
-// described is a plan for people to review.
+// described is a plan for readers to review.
 func described(p schema.Plan) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "rule %s\n", p.Rule)

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +32,7 @@ func Watches(kinds []*training.Kind, m *Metrics) []watch.Watch {
 			Reasons: watch.Reasons{Deleted: training.ReasonDeletedJob, DeleteFailed: training.ReasonDeleteJobFailed},
 			Owns:    []*watch.Owned{owned(schema.Pods(), false)},
 			Count:   func(head *schema.Head, c schema.Count) { m.count(kind, head.Meta.Namespace, c) },
+			Cached:  func(all iter.Seq[*engine.Result]) { m.census.serve(kind, all) },
 		}
 		for _, other := range kinds {
 			if older := other.Resource(); other != kind && other.Plural == kind.Plural && kind.Version != "v1" {

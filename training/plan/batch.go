@@ -27,6 +27,9 @@ import (
 //	is suspended, and all else differs          it is deleted when its pods are gone, and created again
 //
 // A job that is suspended has no Job unless it has run: its pod would not wait for others when the job continues.
+//
+// A Job that an earlier operator made is not seen before it has our labels, which it gets when its creation finds it: see
+// mayBeUnseen.
 
 // batchJob is the Job of the replica type; nil if it is not there, or if there is no such replica type.
 func (d *draft) batchJob() *training.BatchJob {
@@ -46,6 +49,12 @@ func (d *draft) batchJob() *training.BatchJob {
 	return nil
 }
 
+// mayBeUnseen: the job has begun, and not under us, so that its Job may be there without our labels. Under a CRD without
+// observedGeneration this is so of every job that has begun and has no Job.
+func (d *draft) mayBeUnseen() bool {
+	return d.batchJob() == nil && d.Head.Status.StartTime != nil && d.Head.Status.ObservedGeneration == 0
+}
+
 // runBatch brings the Job of a job that runs to what is wanted.
 func (d *draft) runBatch() {
 	role := d.Job.BatchRole()
@@ -54,8 +63,11 @@ func (d *draft) runBatch() {
 	}
 	switch job := d.batchJob(); {
 	case job == nil:
-		if d.mayStart(role) {
+		switch {
+		case d.mayStart(role):
 			d.createBatch(role, false)
+		case d.mayBeUnseen(): // it may be over already; if it is not there, it begins when its pod may start
+			d.createBatch(role, true)
 		}
 	case job.Deleting:
 	case job.Suspended && d.mayStart(role):
@@ -66,13 +78,12 @@ func (d *draft) runBatch() {
 }
 
 // suspendBatch keeps the Job, so that what it counts is not lost. It answers whether the Job does not run any more: other pods
-// are deleted only then, as the loss of these would be a failure to it. One that an earlier operator made is not seen before it
-// has our labels, which it gets when its creation finds it: a job that has run without us may have such a Job.
+// are deleted only then, as the loss of these would be a failure to it.
 func (d *draft) suspendBatch() (rests bool) {
 	role, job := d.Job.BatchRole(), d.batchJob()
 	switch {
 	case role == nil:
-	case job == nil && d.status.StartTime != nil && d.Head.Status.ObservedGeneration == 0:
+	case d.mayBeUnseen():
 		d.createBatch(role, true)
 	case job != nil:
 		return !d.stopBatch(job)
@@ -110,6 +121,7 @@ func (d *draft) cleanBatch() {
 }
 
 func (d *draft) createBatch(role *training.ReplicaType, suspend bool) {
+	d.adopts = d.mayBeUnseen()
 	template := d.batchTemplate(role)
 	_, rest := training.SchedulingOf(template)
 	labels := raw(d.Job.Batch.Labels)
@@ -224,11 +236,18 @@ func schedulingDifferences(want map[string]any, stored []byte) map[string]any {
 
 // tallyBatch counts the pods of the Job that run; how many failed, its controller knows.
 func (d *draft) tallyBatch(counts map[string]training.ReplicaStatus) {
-	job := d.batchJob()
-	if job == nil {
+	role, job := d.Job.BatchRole(), d.batchJob()
+	if role == nil {
 		return
 	}
-	role := d.Job.BatchRole()
+	if job == nil {
+		if d.mayBeUnseen() { // what is on record counts until it is seen
+			recorded := d.Head.Status.ReplicaStatuses[role.Name]
+			recorded.Selector = counts[role.Name].Selector
+			counts[role.Name] = recorded
+		}
+		return
+	}
 	count := training.ReplicaStatus{Selector: counts[role.Name].Selector, Failed: int32(training.Count(job.Failed))}
 	for i := range d.BatchPods {
 		if p := &d.BatchPods[i]; p.Through == job.UID && p.Phase == corev1.PodRunning && !p.Deleting {

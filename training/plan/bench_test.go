@@ -8,7 +8,7 @@ import (
 // BenchmarkMake: a first pass makes all bodies, a later one finds nothing to do.
 func BenchmarkMake(b *testing.B) {
 	for _, workers := range []int{4, 1000} {
-		w := newWorld()
+		w := newCluster()
 		w.Roles = map[string]roleKnobs{"PS": {}, "Worker": {Replicas: &workers}}
 		first := w.observe()
 		for {

@@ -16,16 +16,16 @@ import (
 // builder makes the children of one job. What all replicas share is made once: the environment when the
 // first pod is asked for, and per replica type what template.go cuts out of the template.
 type builder struct {
-	job         *training.Job
-	environment func(*training.ReplicaType, int) []training.EnvVar
-	moulds      map[string]*podTemplate // by replica type
-	quoter      quoter
+	job          *training.Job
+	environment  func(*training.ReplicaType, int) []training.EnvVar
+	podTemplates map[string]*podTemplate // by replica type
+	jsonStrings  jsonStrings
 	// native is the version of native gang scheduling to whose group the pods belong; nil for none.
 	native *training.NativeVersion
 }
 
 func newBuilder(job *training.Job) *builder {
-	return &builder{job: job, moulds: make(map[string]*podTemplate, len(job.ReplicaTypes))}
+	return &builder{job: job, podTemplates: make(map[string]*podTemplate, len(job.ReplicaTypes))}
 }
 
 // metadata of a child. What it holds raw is the author's and continues as it was written.
@@ -80,13 +80,13 @@ func (w *builder) finish(body *bytes.Buffer, r *replica, m *podTemplate) {
 		}
 	}
 	body.WriteString(`,"spec":`)
-	m.pour(body, r.name, w.environment(r.replicaType, r.index), &w.quoter)
+	m.pour(body, r.name, w.environment(r.replicaType, r.index), &w.jsonStrings)
 	body.WriteString(`}`)
 }
 
 func (w *builder) podTemplateOf(role *training.ReplicaType) *podTemplate {
 	kind := w.job.Kind
-	if m := w.moulds[role.Name]; m != nil {
+	if m := w.podTemplates[role.Name]; m != nil {
 		return m
 	}
 	with := additions{container: kind.Container, first: kind.FirstContainer, everywhere: kind.EnvEverywhere}
@@ -97,7 +97,7 @@ func (w *builder) podTemplateOf(role *training.ReplicaType) *podTemplate {
 		with.PodAdditions = kind.Pod(w.job, role)
 	}
 	m := newPodTemplate(ganged(w.job, role, w.native), with)
-	w.moulds[role.Name] = m
+	w.podTemplates[role.Name] = m
 	return m
 }
 

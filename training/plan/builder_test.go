@@ -12,7 +12,7 @@ import (
 
 // TestEnvironmentOnce: what all replicas share is built once, and only if a pod is made.
 func TestEnvironmentOnce(t *testing.T) {
-	w := newWorld()
+	w := newCluster()
 	kind := *w.kind
 	built, asked := 0, 0
 	kind.Environment = func(job *training.Job) func(*training.ReplicaType, int) []training.EnvVar {
@@ -57,7 +57,7 @@ func TestJobRole(t *testing.T) {
 		"worker 0":           {map[string]roleKnobs{"PS": {}, "Worker": {Replicas: &two}}, "j-worker-0"},
 		"nobody":             {map[string]roleKnobs{"PS": {}}, ""},
 	} {
-		w := newWorld()
+		w := newCluster()
 		w.Roles = test.roles
 		var got []string
 		for _, o := range Make(w.observe()).Create {
@@ -98,7 +98,7 @@ func TestServicePorts(t *testing.T) {
 
 // A successor says how many failed before it; what else its author annotated stays as it is.
 func TestRow(t *testing.T) {
-	w := newWorld()
+	w := newCluster()
 	w.Roles = map[string]roleKnobs{"Worker": {Template: `{"metadata":{"annotations":{"a":"b"}},"spec":{"containers":[{"name":"tensorflow"}]}}`}}
 	for row, want := range map[int64]string{0: `"annotations":{"a":"b"}`, 2: `"annotations":{"a":"b","training.kubeflow.org/restart-count":"2"}`} {
 		w.ledger.Failed = map[string]training.Failure{"worker-0": {Pod: "gone", ConsecutiveFailures: row}}

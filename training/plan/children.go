@@ -17,6 +17,7 @@ func continuing(d *draft) bool {
 	d.runs = true
 	d.tally()
 	if !d.restart() && d.active() {
+		d.countStart()
 		d.drop(training.Restarting)
 		d.set(training.Running, metav1.ConditionTrue, d.Head.Kind.Reason(training.ReasonRunning), d.Job.Sentences().Running)
 	}
@@ -34,6 +35,20 @@ func continuing(d *draft) bool {
 	return true
 }
 
+// countStart counts a job that comes to run, with how long it has waited for that: since it was made or, after a suspension,
+// since it was resumed. One that runs again after a restart has begun before, and so has one that runs and of which nothing is on
+// record: its status was wiped, or comes from elsewhere.
+func (d *draft) countStart() {
+	if d.status.Is(training.Running) || d.status.Condition(training.Restarting) != nil || !d.Head.Status.Is(training.Created) {
+		return
+	}
+	since := &d.Head.Meta.CreationTimestamp
+	if since.IsZero() || d.status.Condition(training.Suspended) != nil {
+		since = d.status.StartTime
+	}
+	d.measure(CountStarted, d.Now, since)
+}
+
 // orphan is a child whose name has the form of a replica's, but not that of one the job asks for.
 type orphan struct {
 	name    string
@@ -45,21 +60,21 @@ type orphan struct {
 // deleteOrphans deletes what scaling in has left, highest index first. A child of ours with another kind of
 // name is somebody's work by hand and is left alone.
 func (d *draft) deleteOrphans() {
-	var strays []orphan
+	var orphans []orphan
 	for i := range d.Pods {
 		if index, is := d.orphanIndex(d.Pods[i].Name); is {
-			strays = append(strays, orphan{name: d.Pods[i].Name, index: index, pod: &d.Pods[i]})
+			orphans = append(orphans, orphan{name: d.Pods[i].Name, index: index, pod: &d.Pods[i]})
 		}
 	}
 	for i := range d.Services {
 		if index, is := d.orphanIndex(d.Services[i].Name); is {
-			strays = append(strays, orphan{name: d.Services[i].Name, index: index, service: &d.Services[i]})
+			orphans = append(orphans, orphan{name: d.Services[i].Name, index: index, service: &d.Services[i]})
 		}
 	}
-	slices.SortStableFunc(strays, func(a, b orphan) int {
+	slices.SortStableFunc(orphans, func(a, b orphan) int {
 		return cmp.Or(cmp.Compare(b.index, a.index), cmp.Compare(a.name, b.name))
 	})
-	for _, s := range strays {
+	for _, s := range orphans {
 		if s.pod != nil {
 			d.deletePod(s.pod)
 		} else {

@@ -9,8 +9,8 @@ import (
 	"stoic/training"
 )
 
-func TestStrayIndex(t *testing.T) {
-	w := newWorld()
+func TestOrphanIndex(t *testing.T) {
+	w := newCluster()
 	two := 2
 	w.Roles = map[string]roleKnobs{"Worker": {Replicas: &two}}
 	d := newDraft(w.observe())
@@ -29,7 +29,7 @@ func TestStrayIndex(t *testing.T) {
 
 // TestBounded: a plan has an end, and says that there is more.
 func TestBounded(t *testing.T) {
-	w := newWorld()
+	w := newCluster()
 	many := training.MaxReplicas
 	w.Dynamic = true
 	w.Roles = map[string]roleKnobs{"Worker": {Replicas: &many}}
@@ -50,7 +50,7 @@ func TestBounded(t *testing.T) {
 	}
 
 	// The cap falls between a service and its pod.
-	w = newWorld()
+	w = newCluster()
 	w.Dynamic = true
 	w.services["j-worker-0"] = &training.Service{Name: "j-worker-0"}
 	w.Roles = map[string]roleKnobs{"Worker": {Replicas: &many}}
@@ -58,7 +58,7 @@ func TestBounded(t *testing.T) {
 		t.Errorf("%d created, recheck %s", len(p.Create), p.Requeue)
 	}
 
-	w = newWorld()
+	w = newCluster()
 	w.Dynamic = true
 	w.Roles = map[string]roleKnobs{"Worker": {Replicas: &many,
 		Template: `{"spec":{"containers":[{"name":"tensorflow","args":["` + strings.Repeat("x", maxBytes/10) + `"]}]}}`}}

@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	// calmFor is how long a status that was just written stands before more replicas that run, or are done, are a reason
+	// minDebounce is how long a status that was just written stands before more replicas that run, or are done, are a reason
 	// to write it again: a thousand replicas that start are then a few writes and not a thousand, and a short job's are
 	// none, as its end says the same.
-	calmFor = 5 * time.Second
-	// calmest is how long it may stand where replicas are slow to start: see debounceAfter.
-	calmest = 15 * time.Second
-	// settleFor is how long such news waits for more of its kind, however old the status is: replicas that were started
+	minDebounce = 5 * time.Second
+	// maxDebounce is how long it may stand where replicas are slow to start: see debounceAfter.
+	maxDebounce = 15 * time.Second
+	// settleFor is how long such a change waits for more of its kind, however old the status is: replicas that were started
 	// together end together, and with the last of them comes the terminal condition.
 	settleFor = time.Second
 	// failureDebounce is how long a status that was just written stands before replicas that failed or vanished are. A failure is
@@ -26,7 +26,7 @@ const (
 //	what is new                                  waits
 //	a condition, a time, a generation            no
 //	a replica failed, or fewer are accounted for until the last status is failureDebounce old
-//	more replicas are active or have succeeded   until the last status is debounceAfter old, and it is news since settleFor
+//	more replicas are active or have succeeded   until the last status is debounceAfter old, and the change is known since settleFor
 //
 // What waits at a crash is written by the first pass of the next process: it knows of no last status.
 func (d *draft) statusDebounce() time.Duration {
@@ -54,14 +54,14 @@ func (d *draft) onlyCounts() bool {
 	return same(&d.Head.Status, &counts, d.KeepsGeneration)
 }
 
-// debounceAfter is calmFor or, where the first replica of a job took longer to run, as long as that: the others come as slowly,
+// debounceAfter is minDebounce or, where the first replica of a job took longer to run, as long as that: the others come as slowly,
 // as images are pulled, nodes are added or the cluster is behind with its work. Of a job that was restarted no one knows.
 func debounceAfter(s *training.Status) time.Duration {
 	running := s.Condition(training.Running)
 	if running == nil || s.StartTime == nil || s.Condition(training.Restarting) != nil {
-		return calmFor
+		return minDebounce
 	}
-	return min(max(running.LastTransitionTime.Sub(s.StartTime.Time), calmFor), calmest)
+	return min(max(running.LastTransitionTime.Sub(s.StartTime.Time), minDebounce), maxDebounce)
 }
 
 // sameRoles says that two statuses differ in numbers at most.

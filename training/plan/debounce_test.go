@@ -22,7 +22,7 @@ func TestOnlyMore(t *testing.T) {
 		"one is gone":           {counts{"Worker": {Active: 2}}, counts{"Worker": {Active: 1}}, false},
 		"one failed":            {counts{"Worker": {Active: 2}}, counts{"Worker": {Active: 1, Failed: 1}}, false},
 		"one failed, one runs":  {counts{"Worker": {Active: 2}}, counts{"Worker": {Active: 2, Failed: 1}}, false},
-		"a failure is mended":   {counts{"Worker": {Failed: 1}}, counts{"Worker": {Active: 1}}, false},
+		"a failure is repaired": {counts{"Worker": {Failed: 1}}, counts{"Worker": {Active: 1}}, false},
 		"one is done no more":   {counts{"Worker": {Succeeded: 1}}, counts{"Worker": {Active: 1}}, false},
 		"counts near their end": {counts{"Worker": {Active: 1<<31 - 1, Succeeded: 1<<31 - 1}}, counts{"Worker": {Active: 1, Succeeded: 1<<31 - 1}}, false},
 	} {
@@ -49,9 +49,9 @@ func TestSameRoles(t *testing.T) {
 	}
 }
 
-// TestCalm: more replicas that run wait for the last status to be old enough; whatever else is new does not.
-func TestCalm(t *testing.T) {
-	w := newWorld()
+// TestDebounce: more replicas that run wait for the last status to be old enough; whatever else is new does not.
+func TestDebounce(t *testing.T) {
+	w := newCluster()
 	three := 3
 	w.Roles = map[string]roleKnobs{"Worker": {Replicas: &three}}
 	start := func(name string) {
@@ -84,13 +84,13 @@ func TestCalm(t *testing.T) {
 			t.Errorf("%s: status %v, pending %v, recheck in %s, want none, true, %s", when, p.Status, p.Pending, p.Requeue, want)
 		}
 	}
-	waits("after half a second", at(500*time.Millisecond, unknown), calmFor-500*time.Millisecond)
-	waits("just before it is calm", at(calmFor-time.Millisecond, unknown), settleFor)
-	waits("after an hour, as news", at(time.Hour, unknown), settleFor)
+	waits("after half a second", at(500*time.Millisecond, unknown), minDebounce-500*time.Millisecond)
+	waits("just before the debounce is over", at(minDebounce-time.Millisecond, unknown), settleFor)
+	waits("after an hour, as a new change", at(time.Hour, unknown), settleFor)
 	waits("after an hour, half settled", at(time.Hour, settleFor/2), settleFor/2)
-	waits("settled, but not calm", at(calmFor/2, settleFor), calmFor/2)
-	if p := at(calmFor, settleFor); p.Status == nil || p.Pending || p.Status.ReplicaStatuses["Worker"].Active != 2 {
-		t.Errorf("when it is calm: status %+v, pending %v", p.Status, p.Pending)
+	waits("settled, before the debounce is over", at(minDebounce/2, settleFor), minDebounce/2)
+	if p := at(minDebounce, settleFor); p.Status == nil || p.Pending || p.Status.ReplicaStatuses["Worker"].Active != 2 {
+		t.Errorf("when the debounce is over: status %+v, pending %v", p.Status, p.Pending)
 	}
 	if p := at(-time.Second, unknown); p.Status == nil {
 		t.Error("a clock that went back keeps the status from being written")
@@ -105,12 +105,12 @@ func TestCalm(t *testing.T) {
 	delete(w.pods, "j-worker-1")
 	waits("a failure, just after a write", at(0, unknown), failureDebounce)
 	if p := at(failureDebounce, unknown); p.Status == nil || p.Status.ReplicaStatuses["Worker"].Active != 0 {
-		t.Errorf("a death: status %+v", p.Status)
+		t.Errorf("a failed pod: status %+v", p.Status)
 	}
 }
 
-// TestCalmAfter: where the first replica was slow to run, news of the others waits for as long, but not for ever.
-func TestCalmAfter(t *testing.T) {
+// TestDebounceAfter: where the first replica was slow to run, changes of the others wait for as long, but not for ever.
+func TestDebounceAfter(t *testing.T) {
 	start := metav1.NewTime(time.Unix(1790000000, 0))
 	ran := func(after time.Duration, more ...training.ConditionType) *training.Status {
 		s := &training.Status{StartTime: &start, Conditions: []training.Condition{{Type: training.Running, Status: "True", LastTransitionTime: metav1.NewTime(start.Add(after))}}}
@@ -125,15 +125,15 @@ func TestCalmAfter(t *testing.T) {
 		status *training.Status
 		want   time.Duration
 	}{
-		"nothing known":              {&training.Status{}, calmFor},
-		"no start":                   {unstarted, calmFor},
-		"at once":                    {ran(0), calmFor},
-		"soon":                       {ran(time.Second), calmFor},
+		"nothing known":              {&training.Status{}, minDebounce},
+		"no start":                   {unstarted, minDebounce},
+		"at once":                    {ran(0), minDebounce},
+		"soon":                       {ran(time.Second), minDebounce},
 		"slowly":                     {ran(9 * time.Second), 9 * time.Second},
-		"after an hour in a queue":   {ran(time.Hour), calmest},
-		"before it started":          {ran(-time.Hour), calmFor},
-		"later, as it was restarted": {ran(time.Hour, training.Restarting), calmFor},
-		"in another age":             {ran(math.MaxInt64), calmest},
+		"after an hour in a queue":   {ran(time.Hour), maxDebounce},
+		"before it started":          {ran(-time.Hour), minDebounce},
+		"later, as it was restarted": {ran(time.Hour, training.Restarting), minDebounce},
+		"in another age":             {ran(math.MaxInt64), maxDebounce},
 	} {
 		if got := debounceAfter(c.status); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)

@@ -17,17 +17,25 @@ func Decide(o schema.Observed) schema.Plan {
 	if p.Status != nil { // a nil pointer in an interface is not nil
 		plan.Status = p.Status
 		if n := len(p.Status.Conditions); n > 0 {
-			last := p.Status.Conditions[n-1]
-			plan.Summary = string(last.Type) + " " + last.Reason
+			plan.Summary = summary(seen.Head.Status.Conditions, p.Status.Conditions[n-1])
 		}
 	}
 	if p.Ledger != nil {
 		plan.Annotate = annotate(p.Ledger)
 	}
 	for _, c := range p.Count {
-		plan.Count = append(plan.Count, schema.Count{Counter: string(c.Counter), Code: c.Code, After: stage(c.Counter)})
+		plan.Count = append(plan.Count, schema.Count{Counter: string(c.Counter), Code: c.Code, After: stage(c.Counter), Took: c.Took})
 	}
 	return plan
+}
+
+// summary of a status whose last condition is this one, for the log; "" if the one on record ends with the same: only counts
+// differ.
+func summary(onRecord []training.Condition, last training.Condition) string {
+	if n := len(onRecord); n > 0 && onRecord[n-1].Type == last.Type && onRecord[n-1].Status == last.Status && onRecord[n-1].Reason == last.Reason {
+		return ""
+	}
+	return string(last.Type) + " " + last.Reason
 }
 
 // observed is what the engine has seen, in the words of jobs.

@@ -46,10 +46,10 @@ func withLauncher() *training.Kind {
 	return &kind
 }
 
-// launched is a world of that kind whose dependent objects are there, and two workers that run.
-func launched(t *testing.T, phase string) *world {
+// launched is a cluster of that kind whose dependent objects are there, and two workers that run.
+func launched(t *testing.T, phase string) *cluster {
 	t.Helper()
-	w := newWorld()
+	w := newCluster()
 	w.kind = withLauncher()
 	two := 2
 	w.Roles = map[string]roleKnobs{"Chief": {}, "Worker": {Replicas: &two, Restart: "OnFailure"}}
@@ -62,7 +62,7 @@ func launched(t *testing.T, phase string) *world {
 	return w
 }
 
-func (w *world) step(t *testing.T) Plan {
+func (w *cluster) step(t *testing.T) Plan {
 	t.Helper()
 	o := w.observe()
 	p := Make(o)
@@ -82,7 +82,7 @@ func names(p Plan) (names []string) {
 }
 
 func TestDependentsOfAllForms(t *testing.T) {
-	w := newWorld()
+	w := newCluster()
 	w.kind = withLauncher()
 	w.Roles = map[string]roleKnobs{"Chief": {}, "Worker": {}}
 	p := w.step(t)
@@ -170,9 +170,9 @@ func TestDependentsThatAreNotWanted(t *testing.T) {
 
 // What stays is not touched while the job is suspended or over, but for what is wanted even then.
 func TestDependentsThatStay(t *testing.T) {
-	for name, change := range map[string]func(*world){
-		"suspended": func(w *world) { w.Suspend = true },
-		"over":      func(w *world) { w.setPod(t, "j-launcher", "Succeeded") },
+	for name, change := range map[string]func(*cluster){
+		"suspended": func(w *cluster) { w.Suspend = true },
+		"over":      func(w *cluster) { w.setPod(t, "j-launcher", "Succeeded") },
 	} {
 		w := launched(t, "Running")
 		w.remember("ConfigMap j-config", json.RawMessage(`{}`))

@@ -28,6 +28,9 @@ type draft struct {
 	runs   bool   // the job is neither over nor suspended
 	stale  bool   // the ledger says of replicas that they have succeeded that the job does not ask for
 	tail   string // of the sentence that says that a refused spec was accepted
+	// adopts: it asks for a Job that an earlier operator may have made. The generation is put on record when that is known, so
+	// that a process that ends in between is followed by one that asks again.
+	adopts bool
 }
 
 // replica is a place that the job wants filled, and the children that fill it.
@@ -132,7 +135,9 @@ func (d *draft) finish() Plan {
 	if d.silent {
 		return Plan{}
 	}
-	d.status.ObservedGeneration = d.Head.Meta.Generation
+	if !d.adopts {
+		d.status.ObservedGeneration = d.Head.Meta.Generation
+	}
 	if d.Head.Status.Unclean || !same(&d.Head.Status, &d.status, d.KeepsGeneration) {
 		if wait := d.statusDebounce(); wait > 0 {
 			d.plan.Pending = true
@@ -156,6 +161,15 @@ func (d *draft) requeue(after time.Duration) {
 	if d.plan.Requeue == 0 || after < d.plan.Requeue {
 		d.plan.Requeue = after
 	}
+}
+
+// measure counts what has taken from one time to another. Times are those of several clocks, and a status can be edited.
+func (d *draft) measure(c Counter, until time.Time, from *metav1.Time) {
+	took := time.Duration(0)
+	if from != nil {
+		took = max(until.Sub(from.Time), 0)
+	}
+	d.plan.Count = append(d.plan.Count, Count{Counter: c, Took: took})
 }
 
 func (d *draft) count(c Counter) { d.plan.Count = append(d.plan.Count, Count{Counter: c}) }

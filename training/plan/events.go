@@ -80,7 +80,7 @@ func (d *draft) conditionEvent(c *training.Condition) {
 
 // problemEvents tells the first few one by one and then how many there are beside them; more are not in the list.
 func (d *draft) problemEvents(problems []schema.Problem, more int, reason func(schema.Code) string, noun string, since metav1.Time) {
-	first := problems[:min(len(problems), schema.MaxTold)]
+	first := problems[:min(len(problems), schema.MaxReported)]
 	for _, p := range first {
 		d.event(corev1.EventTypeWarning, reason(p.Code), p.Path, p.String(), d.generation(), since)
 	}

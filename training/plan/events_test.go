@@ -14,7 +14,7 @@ import (
 
 // TestMessagesAreBounded: what comes from the author or from an edited status is cut and cleaned.
 func TestMessagesAreBounded(t *testing.T) {
-	w := newWorld()
+	w := newCluster()
 	w.problems = []schema.Problem{{Path: strings.Repeat("p", 5000), Want: "be\nshort\x1b[31m"}}
 	o := w.observe()
 	p := Make(o)
@@ -32,20 +32,20 @@ func TestMessagesAreBounded(t *testing.T) {
 // TestCountedProblems: what is told of problems and warnings does not depend on how many beyond the first are kept.
 func TestCountedProblems(t *testing.T) {
 	all := slices.Repeat([]schema.Problem{{Code: schema.Conflict, Path: "spec.a", Found: "x"}}, 12)
-	for name, put := range map[string]func(*world){
-		"problems": func(w *world) { w.problems = all },
-		"warnings": func(w *world) { w.warnings = all },
+	for name, put := range map[string]func(*cluster){
+		"problems": func(w *cluster) { w.problems = all },
+		"warnings": func(w *cluster) { w.warnings = all },
 	} {
-		w := newWorld()
+		w := newCluster()
 		put(w)
 		whole, cut := w.observe(), w.observe()
 		if name == "problems" {
-			cut.Rejection.Problems, cut.Rejection.More = all[:schema.MaxTold], 7
+			cut.Rejection.Problems, cut.Rejection.More = all[:schema.MaxReported], 7
 		} else {
-			cut.Head.Warnings, cut.Head.MoreWarnings = all[:schema.MaxTold], 7
+			cut.Head.Warnings, cut.Head.MoreWarnings = all[:schema.MaxReported], 7
 		}
 		want := Make(whole)
-		if n := len(want.Events); n != schema.MaxTold+1 || !strings.Contains(want.Events[n-1].Message, "7 more "+name) {
+		if n := len(want.Events); n != schema.MaxReported+1 || !strings.Contains(want.Events[n-1].Message, "7 more "+name) {
 			t.Errorf("%s: %+v", name, want.Events)
 		}
 		if diff := cmp.Diff(want, Make(cut)); diff != "" {
@@ -54,10 +54,10 @@ func TestCountedProblems(t *testing.T) {
 	}
 }
 
-// TestEventsArePlannedForAWhile: a process that ends with events untold has a successor that plans the very same
+// TestEventsArePlannedForAWhile: a process that ends with events unsent has a successor that plans the very same
 // ones, for as long as the API server surely remembers them, and not longer: a second one would appear.
 func TestEventsArePlannedForAWhile(t *testing.T) {
-	w := newWorld()
+	w := newCluster()
 	w.problems = []schema.Problem{{Path: "spec.a", Want: "be an integer"}}
 	first := Make(w.observe())
 	if err := w.apply(first); err != nil {

@@ -38,7 +38,7 @@ func TestRestartPause(t *testing.T) {
 		{"the first of a new row", rowEnds, 6, 0, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld()
+			w := newCluster()
 			w.now = now
 			w.Roles = map[string]roleKnobs{"Worker": {Restart: string(training.RestartExitCode)}}
 			w.setPod(t, "j-worker-0", "Failed exit=137")

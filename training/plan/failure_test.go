@@ -9,7 +9,7 @@ import (
 	"stoic/training"
 )
 
-func TestFate(t *testing.T) {
+func TestFailureAction(t *testing.T) {
 	const unknown = math.MaxInt32
 	for _, test := range []struct {
 		policy     training.RestartPolicy

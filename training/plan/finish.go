@@ -25,7 +25,7 @@ func (d *draft) concludeAs(t training.ConditionType, reason, message string, cou
 		end = *job.Completed
 	}
 	d.status.CompletionTime = end.DeepCopy()
-	d.count(counter)
+	d.measure(counter, end.Time, d.status.StartTime)
 	d.clean()
 	d.rest()
 	if ttl := d.Job.Policy.TTL; ttl.Set {

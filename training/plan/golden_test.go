@@ -26,7 +26,7 @@ import (
 
 var update = flag.Bool("update", false, "write the plans that were made into testdata")
 
-// A story is a list of passes over one job. Each pass changes the world, makes a plan and carries it out.
+// A story is a list of passes over one job. Each pass changes the cluster, makes a plan and carries it out.
 type pass struct {
 	Note     string               `json:"note"`
 	Kind     string               `json:"kind"`  // of the first pass; a TFJob without
@@ -60,7 +60,7 @@ type dependent struct {
 	Gone     bool            `json:"gone"`
 }
 
-func (w *world) setExtra(key string, e dependent) {
+func (w *cluster) setExtra(key string, e dependent) {
 	stored := w.extras[key]
 	if stored == nil {
 		kind, name, _ := strings.Cut(key, " ")
@@ -134,7 +134,7 @@ func tellStory(t *testing.T, data []byte) string {
 	if err := yaml.UnmarshalStrict(data, &passes); err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld()
+	w := newCluster()
 	var out strings.Builder
 	for i, p := range passes {
 		w.change(t, i, p)
@@ -158,7 +158,7 @@ func tellStory(t *testing.T, data []byte) string {
 	return out.String()
 }
 
-func (w *world) change(t *testing.T, i int, p pass) {
+func (w *cluster) change(t *testing.T, i int, p pass) {
 	for _, kind := range kinds.All() {
 		if p.Kind == kind.Name {
 			w.become(kind)
@@ -319,6 +319,14 @@ func printPlan(out *strings.Builder, p Plan, bodies bool) {
 		fmt.Fprintf(out, "  recheck in %s\n", p.Requeue)
 	}
 	for _, c := range p.Count {
-		fmt.Fprintf(out, "  count   %s\n", strings.TrimSpace(string(c.Counter)+" "+string(c.Code)))
+		fmt.Fprintf(out, "  count   %s\n", strings.TrimSpace(string(c.Counter)+" "+string(c.Code)+took(c)))
 	}
+}
+
+// took is how long what is counted has taken, if that is measured.
+func took(c Count) string {
+	if c.Took == 0 {
+		return ""
+	}
+	return "after " + c.Took.String()
 }

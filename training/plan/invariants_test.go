@@ -279,7 +279,7 @@ func brokenStatus(o Observed, p Plan) (broken []string) {
 		say("a client that takes the newest condition for the state sees Stalled: %+v", s.Conditions)
 	}
 	if s.Is(training.Succeeded) && s.Is(training.Failed) {
-		say("two verdicts")
+		say("two terminal conditions")
 	}
 	if o.Rejection == nil {
 		if s.Is(training.Running) && s.Is(training.Restarting) {
@@ -289,10 +289,10 @@ func brokenStatus(o Observed, p Plan) (broken []string) {
 			say("not created: %v", seen)
 		}
 		if s.Terminal() != "" && (s.Is(training.Running) || s.Is(training.Restarting) || s.CompletionTime == nil) {
-			say("a verdict, and still running, restarting or without end")
+			say("a terminal condition, and still running, restarting or without end")
 		}
 		if s.Terminal() == "" && s.CompletionTime != nil {
-			say("an end and no verdict")
+			say("an end and no terminal condition")
 		}
 		for role, counts := range s.ReplicaStatuses {
 			if counts.Active != 0 && (s.Terminal() != "" || s.Is(training.Suspended)) {
@@ -302,7 +302,7 @@ func brokenStatus(o Observed, p Plan) (broken []string) {
 	}
 	read := tidy(o.Head.Status, metav1.NewTime(o.Now))
 	if before := terminal(&read); before != "" && s.Terminal() != before {
-		say("the verdict was %s and is %q", before, s.Terminal())
+		say("the terminal condition was %s and is %q", before, s.Terminal())
 	}
 	return broken
 }
@@ -322,7 +322,7 @@ func shownByFlyte(s *training.Status) training.ConditionType {
 }
 
 func TestInvariantsAreNotVacuous(t *testing.T) {
-	w := newWorld()
+	w := newCluster()
 	w.Roles = map[string]roleKnobs{"Worker": {}}
 	o := w.observe()
 	bad := Plan{

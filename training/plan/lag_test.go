@@ -17,11 +17,11 @@ import (
 )
 
 // TestLateAndUnreliable: whatever arrives late, is lost or fails, no plan breaks a rule, nothing is created behind an
-// end that is on record, and when the trouble is over the job comes to rest by itself, with its verdict.
+// end that is on record, and when the trouble is over the job comes to rest by itself, with its terminal condition.
 func TestLateAndUnreliable(t *testing.T) {
 	passes, writes := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld()
+		w := newCluster()
 		w.knobs = w.anyKnobs(t)
 		w.TTL, w.Gang, w.Native = nil, "", ""
 		kind := rapid.Bool().Draw(t, "kind") // to the job: nothing happens that could fail it
@@ -29,11 +29,11 @@ func TestLateAndUnreliable(t *testing.T) {
 			w.Deadline, w.Backoff = nil, nil
 		}
 		trouble := true
-		o := newOperator(w, func() mishap {
+		o := newOperator(w, func() writeFault {
 			if !trouble {
 				return none
 			}
-			return rapid.SampledFrom([]mishap{none, none, none, none, none, none, refused, unanswered, death}).Draw(t, "mishap")
+			return rapid.SampledFrom([]writeFault{none, none, none, none, none, none, refused, unanswered, crash}).Draw(t, "write fault")
 		})
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
 			switch rapid.IntRange(0, 3).Draw(t, "step") {
@@ -57,7 +57,7 @@ func TestLateAndUnreliable(t *testing.T) {
 		switch {
 		case lead == nil || lead.Replicas == 0 || o.Dynamic && !kind:
 		case kind && got != training.Succeeded, got == "":
-			t.Fatalf("at rest, and the verdict is %q: %+v", got, o.status)
+			t.Fatalf("at rest, and the terminal condition is %q: %+v", got, o.status)
 		}
 	})
 	if passes == 0 || writes == 0 { // how many there are is up to the draw

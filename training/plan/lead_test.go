@@ -30,7 +30,7 @@ func TestLead(t *testing.T) {
 		"no rule, all succeeded": {"", []string{"Succeeded"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld()
+			w := newCluster()
 			n := len(test.pods)
 			w.Roles = map[string]roleKnobs{"Worker": {Replicas: &n}}
 			for i, words := range test.pods {

@@ -16,7 +16,7 @@ import (
 )
 
 // anyLedger is what somebody with the right to edit a job may have written, as far as it can be read, and beyond.
-func anyLedger(t *rapid.T, w *world) training.Ledger {
+func anyLedger(t *rapid.T, w *cluster) training.Ledger {
 	numbers := rapid.SampledFrom([]int64{0, 1, 3, -1, training.MaxCount, math.MaxInt64, math.MinInt64})
 	uids := []types.UID{"", "x"}
 	for _, name := range slices.Sorted(maps.Keys(w.pods)) {
@@ -35,13 +35,13 @@ func anyLedger(t *rapid.T, w *world) training.Ledger {
 		l.Succeeded[label] = training.ParseIndices(rapid.SampledFrom([]string{"0", "1", "0-2", "1,9", "0-19999"}).Draw(t, "indices"))
 	}
 	if rapid.IntRange(0, 3).Draw(t, "over") == 0 {
-		l.Terminal = rapid.SampledFrom([]training.ConditionType{training.Succeeded, training.Failed}).Draw(t, "verdict")
+		l.Terminal = rapid.SampledFrom([]training.ConditionType{training.Succeeded, training.Failed}).Draw(t, "terminal")
 	}
 	return l
 }
 
 // crash carries only the beginning of a plan out, once in a while.
-func (w *world) crash(t *rapid.T, p Plan) bool {
+func (w *cluster) crash(t *rapid.T, p Plan) bool {
 	after := rapid.IntRange(0, 9).Draw(t, "crash after")
 	switch after {
 	case 0:
@@ -61,13 +61,13 @@ func (w *world) crash(t *rapid.T, p Plan) bool {
 	return true
 }
 
-// TestOverIsOver: once there was a verdict it stays, although somebody wipes the status, and no pod is made any more.
+// TestOverIsOver: once there was a terminal condition it stays, although somebody wipes the status, and no pod is made any more.
 func TestOverIsOver(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld()
+		w := newCluster()
 		w.knobs = w.anyKnobs(t)
 		w.Clean, w.Suspend, w.TTL = rapid.SampledFrom([]string{"All", "Running"}).Draw(t, "clean"), false, nil
-		deleted := false // pods, after the verdict: then it is in the ledger
+		deleted := false // pods, after the terminal condition: then it is in the ledger
 		for range rapid.IntRange(1, 30).Draw(t, "passes") {
 			w.settle()
 			before, p := w.status.Terminal(), Make(w.observe())
@@ -81,7 +81,7 @@ func TestOverIsOver(t *testing.T) {
 				}
 			}
 			if after := w.status.Terminal(); before != "" && after != before {
-				t.Fatalf("the verdict was %s and is %q", before, after)
+				t.Fatalf("the terminal condition was %s and is %q", before, after)
 			}
 			if v := w.status.Terminal(); v != "" && w.ledger.Terminal != "" && w.ledger.Terminal != v {
 				t.Fatalf("the ledger says %s, the status %s", w.ledger.Terminal, v)
@@ -110,7 +110,7 @@ func TestLimitHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit, two := rapid.Int64Range(0, 4).Draw(t, "limit"), 2
 		policy := rapid.SampledFrom([]string{"Always", "OnFailure", "ExitCode"}).Draw(t, "policy")
-		w := newWorld()
+		w := newCluster()
 		w.aging = true
 		w.Backoff, w.Roles = &limit, map[string]roleKnobs{"PS": {}, "Worker": {Replicas: &two, Restart: policy}}
 		w.Clean = rapid.SampledFrom([]string{"Running", "None"}).Draw(t, "clean")

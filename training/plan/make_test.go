@@ -19,7 +19,7 @@ func TestNothingObserved(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	w := newWorld()
+	w := newCluster()
 	w.problems = []schema.Problem{{}}
 	o := w.observe()
 	o.Rejection.Problems = nil // must not be; must not hurt
@@ -29,7 +29,7 @@ func TestNothingObserved(t *testing.T) {
 }
 
 func TestWhatAnotherControllerRunsIsNotRejected(t *testing.T) {
-	w := newWorld()
+	w := newCluster()
 	w.problems = []schema.Problem{{}}
 	o := w.observe()
 	o.Head.ManagedBy = training.ManagedByMultiKueue

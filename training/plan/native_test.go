@@ -60,7 +60,7 @@ func strict(t *testing.T, body []byte, into any) {
 
 // TestNativeV1Beta1 reads what is made with the types of Kubernetes 1.37; the integration tests do the same for 1.36.
 func TestNativeV1Beta1(t *testing.T) {
-	w := newWorld()
+	w := newCluster()
 	two := int64(2)
 	w.knobs = knobs{Native: "v1beta1", MinAvailable: &two, PriorityClass: "high", Roles: map[string]roleKnobs{"Worker": {}}}
 	first := Make(w.observe())
@@ -98,7 +98,7 @@ func TestNativeV1Beta1(t *testing.T) {
 
 // TestNativeTwoVersionsServed: both show the same objects, and one is looked at.
 func TestNativeTwoVersionsServed(t *testing.T) {
-	w := newWorld()
+	w := newCluster()
 	w.knobs = knobs{Native: "v1beta1", Roles: map[string]roleKnobs{"Worker": {}}}
 	if err := w.apply(Make(w.observe())); err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestNewPodsOfAGang(t *testing.T) {
 		"more members than there are, as was wanted": {map[string]string{"worker-1": "gone"}, `{"minAvailable":9}`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, three := newWorld(), 3
+			w, three := newCluster(), 3
 			w.knobs = knobs{Native: "v1alpha2", Roles: map[string]roleKnobs{"Worker": {Replicas: &three, Restart: "OnFailure"}}, SuccessPolicy: "AllWorkers"}
 			if strings.Contains(c.edit, "minAvailable") {
 				if err := json.Unmarshal([]byte(c.edit), &w.knobs); err != nil {

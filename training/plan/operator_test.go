@@ -25,13 +25,13 @@ import (
 // A pass needs a reason: a cache has changed (but not by our own status), a time that was asked for has come, children
 // were created a second ago, an error, a start.
 type operator struct {
-	*world           // what is true
-	past   []moment  // what was true, ending with what is
-	seen   [3]int    // how far each cache is in past
-	floor  [3]int    // how far it must be
-	due    time.Time // when the next pass is wanted; zero: never
-	waits  bool      // a pass was put off for its caches
-	mishap func() mishap
+	*cluster             // what is true
+	past       []moment  // what was true, ending with what is
+	seen       [3]int    // how far each cache is in past
+	required   [3]int    // how far it must be
+	due        time.Time // when the next pass is wanted; zero: never
+	waits      bool      // a pass was put off for its caches
+	writeFault func() writeFault
 	// ours: the status that is on record is the last that we wrote.
 	ours bool
 	// counted are the failed pods that were put into the ledger, as long as nobody else wrote to it.
@@ -61,18 +61,18 @@ type moment struct {
 	services map[string]training.Service
 }
 
-// mishap is what goes wrong with a write.
-type mishap int
+// writeFault is what goes wrong with a write.
+type writeFault int
 
 const (
-	none mishap = iota
+	none writeFault = iota
 	refused
 	unanswered // it was done, but who knows
-	death
+	crash
 )
 
-func newOperator(w *world, mishap func() mishap) *operator {
-	o := &operator{world: w, mishap: mishap, counted: map[types.UID]bool{}}
+func newOperator(w *cluster, writeFault func() writeFault) *operator {
+	o := &operator{cluster: w, writeFault: writeFault, counted: map[types.UID]bool{}}
 	o.changed()
 	o.restart()
 	return o
@@ -81,7 +81,7 @@ func newOperator(w *world, mishap func() mishap) *operator {
 // restart: all is read anew, nothing is remembered, every job is looked at.
 func (o *operator) restart() {
 	o.seen = [3]int{o.latest(), o.latest(), o.latest()}
-	o.floor, o.waits, o.due = [3]int{}, false, o.now
+	o.required, o.waits, o.due = [3]int{}, false, o.now
 }
 
 func (o *operator) latest() int { return len(o.past) - 1 }
@@ -116,7 +116,7 @@ func (o *operator) arrive(cache, to int) {
 	wakes := false
 	switch cache {
 	case ofJob:
-		wakes = was.version != is.version && (is.version != o.floor[ofJob] || o.waits)
+		wakes = was.version != is.version && (is.version != o.required[ofJob] || o.waits)
 		o.waits = o.waits && was.version == is.version
 	case ofPods:
 		wakes = !reflect.DeepEqual(was.pods, is.pods)
@@ -137,7 +137,7 @@ func (o *operator) wish(after time.Duration) {
 // observed is the cluster as the caches show it.
 func (o *operator) observed() Observed {
 	at := o.past[o.seen[ofJob]]
-	w := *o.world
+	w := *o.cluster
 	w.knobs, w.meta, w.status, w.ledger, w.problems = at.knobs, at.meta, copyStatus(at.status), at.ledger, at.problems
 	w.pods, w.services = map[string]*training.Pod{}, map[string]*training.Service{}
 	for name, p := range o.past[o.seen[ofPods]].pods {
@@ -157,19 +157,19 @@ func (o *operator) pass(t *rapid.T) {
 	o.due = time.Time{}
 	o.tries++
 	for cache := range o.seen {
-		if o.seen[cache] < o.floor[cache] {
+		if o.seen[cache] < o.required[cache] {
 			o.waits = true
 			o.wish(time.Second)
 			return
 		}
 	}
-	o.floor[ofPods], o.floor[ofServices], o.waits = 0, 0, false
+	o.required[ofPods], o.required[ofServices], o.waits = 0, 0, false
 	at := o.past[o.seen[ofJob]].version
 	seen := o.observed()
 	p := Make(seen)
 	checkPlan(t, seen, p)
-	switch sound, dead := o.execute(t, at, p); {
-	case dead:
+	switch sound, killed := o.execute(t, at, p); {
+	case killed:
 		o.restart()
 		return
 	case !sound:
@@ -183,23 +183,23 @@ func (o *operator) pass(t *rapid.T) {
 }
 
 // execute writes a plan in its order.
-func (o *operator) execute(t *rapid.T, version int, p Plan) (sound, dead bool) {
+func (o *operator) execute(t *rapid.T, version int, p Plan) (sound, killed bool) {
 	sound = true
 	if p.Status != nil {
 		if o.past[o.latest()].version != version {
 			return false, false
 		}
-		if done, dead := o.write(ofJob, func() { o.status, o.ours = *p.Status, true }); !done {
-			return false, dead
+		if done, killed := o.write(ofJob, func() { o.status, o.ours = *p.Status, true }); !done {
+			return false, killed
 		}
 		version = o.past[o.latest()].version
 	}
 	if p.Ledger != nil {
-		done, dead := false, false
+		done, killed := false, false
 		if o.past[o.latest()].version == version {
-			done, dead = o.write(ofJob, func() { o.enter(t, *p.Ledger) })
+			done, killed = o.write(ofJob, func() { o.enter(t, *p.Ledger) })
 		}
-		if dead {
+		if killed {
 			return false, true
 		}
 		if sound = done; !done {
@@ -211,8 +211,8 @@ func (o *operator) execute(t *rapid.T, version int, p Plan) (sound, dead bool) {
 		if d.Resource == schema.Services() {
 			cache = ofServices
 		}
-		done, dead := o.write(cache, func() { o.take(t, d) })
-		if dead {
+		done, killed := o.write(cache, func() { o.take(t, d) })
+		if killed {
 			return false, true
 		}
 		sound = sound && done
@@ -222,8 +222,8 @@ func (o *operator) execute(t *rapid.T, version int, p Plan) (sound, dead bool) {
 		if c.Resource == schema.Services() {
 			cache = ofServices
 		}
-		if done, dead := o.write(cache, func() { o.put(t, c) }); !done {
-			return false, dead
+		if done, killed := o.write(cache, func() { o.put(t, c) }); !done {
+			return false, killed
 		}
 	}
 	return sound, false
@@ -231,19 +231,19 @@ func (o *operator) execute(t *rapid.T, version int, p Plan) (sound, dead bool) {
 
 // write does something, or not, and says whether it was answered with success. An answer tells how new the caches
 // must be from then on.
-func (o *operator) write(cache int, do func()) (done, dead bool) {
-	fate := o.mishap()
-	if fate == refused {
+func (o *operator) write(cache int, do func()) (done, killed bool) {
+	outcome := o.writeFault()
+	if outcome == refused {
 		return false, false
 	}
 	do()
 	o.changed()
 	o.writes++
-	o.doubt = o.doubt || fate == unanswered
-	if fate == none {
-		o.floor[cache] = o.latest()
+	o.doubt = o.doubt || outcome == unanswered
+	if outcome == none {
+		o.required[cache] = o.latest()
 	}
-	return fate == none, fate == death
+	return outcome == none, outcome == crash
 }
 
 // enter puts a ledger on record. No pod is counted twice.

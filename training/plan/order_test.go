@@ -53,7 +53,7 @@ func TestOrderWithoutTheOther(t *testing.T) {
 		"not named": {"Chief": {}},
 		"none":      {"Chief": {}, "Worker": {Replicas: &none}},
 	} {
-		w := newWorld()
+		w := newCluster()
 		w.kind, w.Roles = withLauncher(), roles
 		w.step(t)
 		if got := names(w.step(t)); !slices.Equal(got, []string{"Pod j-launcher"}) {
@@ -89,7 +89,7 @@ func TestOrderOfSuccessors(t *testing.T) {
 }
 
 // What dependent objects say of the replicas that run is not written for each that comes, but once before others start.
-func TestRunningIsToldOnce(t *testing.T) {
+func TestRunningIsReportedOnce(t *testing.T) {
 	w := launched(t, "Pending")
 	w.setPod(t, "j-worker-0", "Running")
 	if p := w.step(t); len(p.Patch) > 0 {

@@ -29,7 +29,7 @@ type Observed struct {
 	Now time.Time
 	// WrittenAt is when this process last wrote the status; zero if it never did, or does not remember.
 	WrittenAt time.Time
-	// PendingSince is since when this process has known of news that is not in the status and waits; zero if there is none.
+	// PendingSince is since when this process has known of a change that is not in the status and waits; zero if there is none.
 	PendingSince time.Time
 	// KeepsGeneration: the served schema keeps status.observedGeneration; otherwise its absence is no
 	// reason to write.
@@ -45,7 +45,7 @@ type Plan struct {
 	Delete []Deletion
 	Patch  []Patch
 	Create []schema.Object
-	// Pending: there is news that the status does not tell yet, and it can wait until Requeue.
+	// Pending: there is a change that the status does not have yet, and it can wait until Requeue.
 	Pending bool
 	// Requeue is when to look again with no event to cause it; 0 means never.
 	Requeue time.Duration
@@ -65,12 +65,15 @@ type (
 type Count struct {
 	Counter Counter
 	Code    schema.Code // of the first problem, for Rejected
+	// Took, for Started, is how long the job has waited until it runs, and for Succeeded and Failed how long it has run.
+	Took time.Duration
 }
 
 type Counter string
 
 const (
 	CountCreated   Counter = "created"
+	CountStarted   Counter = "started" // it runs, for the first time or the first since it was resumed
 	CountDeleted   Counter = "deleted"
 	CountSucceeded Counter = "successful"
 	CountFailed    Counter = "failed"

@@ -17,12 +17,12 @@ import (
 	"stoic/training/kinds/v2beta1"
 )
 
-// batchJobKey is where a world keeps the batch/v1 Job of the launcher.
+// batchJobKey is where a cluster keeps the batch/v1 Job of the launcher.
 const batchJobKey = "Job j-launcher"
 
-// anyMPIV2Beta1 is an empty world with a job whose launcher a batch/v1 Job runs.
-func anyMPIV2Beta1(t *rapid.T) *world {
-	w := newWorld()
+// anyMPIV2Beta1 is an empty cluster with a job whose launcher a batch/v1 Job runs.
+func anyMPIV2Beta1(t *rapid.T) *cluster {
+	w := newCluster()
 	w.become(v2beta1.MPIJob())
 	restart := rapid.SampledFrom([]string{"OnFailure", "Never"})
 	role := func(name string, replicas int) roleKnobs {
@@ -43,7 +43,7 @@ func anyMPIV2Beta1(t *rapid.T) *world {
 }
 
 // observeBatch is what the controller sees: Jobs apart, and nothing of what it does not watch.
-func (w *world) observeBatch(t *rapid.T) Observed {
+func (w *cluster) observeBatch(t *rapid.T) Observed {
 	o := w.observe()
 	o.Services = nil
 	o.Dependents = slices.DeleteFunc(o.Dependents, func(e training.StoredDependent) bool {
@@ -61,7 +61,7 @@ func (w *world) observeBatch(t *rapid.T) Observed {
 }
 
 // happenToBatch changes the batch/v1 Job as its controller, a user or an attacker would.
-func (w *world) happenToBatch(t *rapid.T) {
+func (w *cluster) happenToBatch(t *rapid.T) {
 	e := w.extras[batchJobKey]
 	if e == nil {
 		return
@@ -105,7 +105,7 @@ func brokenBatch(o Observed, p Plan) (broken []string) {
 	p.Create = slices.DeleteFunc(slices.Clone(p.Create), func(c schema.Object) bool {
 		return c.Resource == schema.Jobs() || slices.Contains(o.Head.Kind.Unwatched, c.Resource)
 	})
-	if len(o.BatchJobs) > 0 { // their patches are held to uid and resourceVersion by the world
+	if len(o.BatchJobs) > 0 { // their patches are held to uid and resourceVersion by the cluster
 		p.Patch = slices.DeleteFunc(slices.Clone(p.Patch), func(u Patch) bool { return u.Resource == schema.Jobs() })
 	}
 	return append(broken, brokenRules(o, p)...)

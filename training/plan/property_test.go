@@ -21,7 +21,7 @@ import (
 )
 
 // anyKnobs draws a job. Small numbers, as the rules have small numbers in them.
-func (w *world) anyKnobs(t *rapid.T) knobs {
+func (w *cluster) anyKnobs(t *rapid.T) knobs {
 	number := func(label string) *int64 {
 		if !rapid.Bool().Draw(t, label+"?") {
 			return nil
@@ -48,15 +48,15 @@ func (w *world) anyKnobs(t *rapid.T) knobs {
 }
 
 // anyWorld is empty, and of any kind.
-func anyWorld(t *rapid.T) *world {
-	w := newWorld()
+func anyWorld(t *rapid.T) *cluster {
+	w := newCluster()
 	if kind := rapid.SampledFrom(kinds.All()).Draw(t, "kind"); kind != w.kind {
 		w.become(kind)
 	}
 	return w
 }
 
-func (w *world) anyRoles(t *rapid.T) map[string]roleKnobs {
+func (w *cluster) anyRoles(t *rapid.T) map[string]roleKnobs {
 	roles := map[string]roleKnobs{}
 	for _, kind := range w.kind.ReplicaTypes {
 		name := kind.Name
@@ -81,7 +81,7 @@ func (w *world) anyRoles(t *rapid.T) map[string]roleKnobs {
 }
 
 // happen changes something in the cluster, as a kubelet, a user or an attacker would.
-func (w *world) happen(t *rapid.T) {
+func (w *cluster) happen(t *rapid.T) {
 	w.now = w.now.Add(rapid.SampledFrom([]time.Duration{0, time.Second / 2, time.Second, 30 * time.Second, time.Hour}).Draw(t, "pause"))
 	names := slices.Sorted(maps.Keys(w.pods))
 	pick := func() *training.Pod {
@@ -134,8 +134,8 @@ func (w *world) happen(t *rapid.T) {
 	case 12:
 		w.status = anyStatus(t)
 	case 13:
-		name := rapid.SampledFrom([]string{"j-worker-2000000000", "j-worker-9", "j-ps--1", "j-x-1", "worker-0", ""}).Draw(t, "stray")
-		w.pods[name] = &training.Pod{Name: name, UID: "stray", ReplicaType: "worker", Phase: corev1.PodRunning}
+		name := rapid.SampledFrom([]string{"j-worker-2000000000", "j-worker-9", "j-ps--1", "j-x-1", "worker-0", ""}).Draw(t, "orphan")
+		w.pods[name] = &training.Pod{Name: name, UID: "orphan", ReplicaType: "worker", Phase: corev1.PodRunning}
 	case 14:
 		w.tamper(anyLedger(t, w))
 	case 15:
@@ -170,21 +170,21 @@ func anyProblem(t *rapid.T) *training.PodProblem {
 }
 
 // settle lets terminating children go.
-func (w *world) settle() {
+func (w *cluster) settle() {
 	maps.DeleteFunc(w.pods, func(_ string, p *training.Pod) bool { return p.Deleting })
 	maps.DeleteFunc(w.services, func(_ string, s *training.Service) bool { return s.Deleting })
 	maps.DeleteFunc(w.extras, func(_ string, e *training.StoredDependent) bool { return e.Deleting })
 }
 
 // serve a version of native gang scheduling, if one is asked for.
-func (w *world) serve() {
+func (w *cluster) serve() {
 	if w.Native == "none" {
 		w.Native = "v1beta1"
 	}
 }
 
 // admit is what a gang scheduler does; it returns whether it did anything.
-func (w *world) admit() (moved bool) {
+func (w *cluster) admit() (moved bool) {
 	for _, e := range w.extras {
 		if e.Phase != "Running" {
 			e.Phase, moved = "Running", true
@@ -264,7 +264,7 @@ func TestWhateverHappens(t *testing.T) {
 				t.Fatalf("on record twice: %+v\nand %+v", p.Ledger, again.Ledger)
 			}
 			if again := Make(w.observe()); again.Status != nil {
-				// A pass may have more to say only if the world went on: what was deleted is gone.
+				// A pass may have more to say only if the cluster went on: what was deleted is gone.
 				if p.Delete == nil {
 					t.Fatalf("written twice: %+v\nand %+v", p.Status, again.Status)
 				}
@@ -275,7 +275,7 @@ func TestWhateverHappens(t *testing.T) {
 }
 
 // checkPlaces: never more live pods of the names that we make than replicas asked for, right after a pass.
-func checkPlaces(t *rapid.T, w *world) {
+func checkPlaces(t *rapid.T, w *cluster) {
 	if len(w.problems) > 0 || terminal(&w.status) != "" || w.Suspend {
 		return
 	}
@@ -296,7 +296,7 @@ func checkPlaces(t *rapid.T, w *world) {
 }
 
 // TestConverges: left alone with kubelets that run what they are given to a good end, every job comes to rest,
-// with the verdict that its lead calls for, and then no plan writes anything.
+// with the terminal condition that its lead calls for, and then no plan writes anything.
 func TestConverges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := anyWorld(t)
@@ -334,13 +334,13 @@ func TestConverges(t *testing.T) {
 		job := w.job(w.observe().Head)
 		lead := job.ReplicaType(job.Success.ReplicaType)
 		if lead != nil && lead.Replicas > 0 && !w.Dynamic && w.status.Terminal() == "" {
-			t.Fatalf("no verdict: %+v", w.status)
+			t.Fatalf("no terminal condition: %+v", w.status)
 		}
 	})
 }
 
-// TestVerdicts: a fresh job whose pods all end well succeeds if it has a lead with replicas.
-func TestVerdicts(t *testing.T) {
+// TestTerminalConditions: a fresh job whose pods all end well succeeds if it has a lead with replicas.
+func TestTerminalConditions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := anyWorld(t)
 		w.knobs = w.anyKnobs(t)
@@ -366,7 +366,7 @@ func TestVerdicts(t *testing.T) {
 			want = training.Succeeded
 		}
 		if got := w.status.Terminal(); got != want {
-			t.Fatalf("verdict %q, want %q: %+v", got, want, w.status)
+			t.Fatalf("terminal condition %q, want %q: %+v", got, want, w.status)
 		}
 	})
 }

@@ -58,7 +58,7 @@ func (d *draft) refuseSpec() {
 	stalled := d.claim(training.Stalled, training.ReasonInvalidSpec, "spec rejected; see condition Failed")
 	reason := d.claim(training.Failed, training.ReasonInvalidSpec,
 		schema.Summarize(d.Rejection.Problems, d.Rejection.More, "no pods were created", "Edit the job to retry."))
-	d.news(&stalled, &reason)
+	d.dateClaims(&stalled, &reason)
 	d.status = training.Status{
 		Conditions:        []training.Condition{stalled, reason},
 		LastReconcileTime: d.status.LastReconcileTime,
@@ -68,7 +68,7 @@ func (d *draft) refuseSpec() {
 func (d *draft) refuseUpdate() {
 	stalled := d.claim(training.Stalled, training.ReasonInvalidSpecUpdate, schema.Summarize(d.Rejection.Problems, d.Rejection.More,
 		fmt.Sprintf("update at generation %d rejected, the job goes on as it was", d.Head.Meta.Generation), ""))
-	d.news(&stalled)
+	d.dateClaims(&stalled)
 	d.drop(training.Stalled)
 	d.dropRefusal()
 	d.status.Conditions = slices.Insert(d.status.Conditions, 0, stalled)
@@ -80,7 +80,7 @@ func (d *draft) refuseUpdate() {
 }
 
 // claim is a condition that is True. Unlike what set does, a new text is reported, but is no transition. The
-// dates are those on record, if there are any; it is for news to say whether that holds.
+// dates are those on record, if there are any; it is for dateClaims to say whether that holds.
 func (d *draft) claim(t training.ConditionType, reason, message string) training.Condition {
 	c := training.Condition{Type: t, Status: metav1.ConditionTrue, Reason: reason, Message: message,
 		LastUpdateTime: d.now, LastTransitionTime: d.now}
@@ -90,9 +90,9 @@ func (d *draft) claim(t training.ConditionType, reason, message string) training
 	return c
 }
 
-// news dates the claims to now if one of them is new or speaks of another generation: the events are planned for
-// some time after that date. With news comes a count.
-func (d *draft) news(claims ...*training.Condition) {
+// dateClaims dates the claims to now if one of them is new or speaks of another generation: the events are planned for
+// some time after that date. A new claim comes with a count.
+func (d *draft) dateClaims(claims ...*training.Condition) {
 	fresh := d.KeepsGeneration && d.Head.Status.ObservedGeneration != d.Head.Meta.Generation
 	for _, c := range claims {
 		old := d.status.Condition(c.Type)

@@ -108,14 +108,14 @@ func (d *draft) recordIn() time.Duration {
 		return d.plan.Requeue
 	case d.plan.Status == nil:
 		return max(recordAfter-since, 0)
-	case d.onlyCounts() && d.toldBefore():
+	case d.onlyCounts() && d.countedBefore():
 		return 0
 	}
 	return recordAfter
 }
 
-// toldBefore: the status on record counts a success that the ledger does not name.
-func (d *draft) toldBefore() bool {
+// countedBefore: the status on record counts a success that the ledger does not name.
+func (d *draft) countedBefore() bool {
 	for i := range d.Job.ReplicaTypes {
 		role := &d.Job.ReplicaTypes[i]
 		if int(d.Head.Status.ReplicaStatuses[role.Name].Succeeded) > d.ledger.Succeeded[role.Label].Count() {

@@ -17,7 +17,7 @@ import (
 
 // TestSuccessesWait: a success is put on record without a write of its own where that can be, and in time in any case.
 func TestSuccessesWait(t *testing.T) {
-	w := newWorld()
+	w := newCluster()
 	four := 4
 	w.SuccessPolicy, w.Roles = "AllWorkers", map[string]roleKnobs{"Worker": {Replicas: &four}}
 	set := func(index int, phase corev1.PodPhase, deleting bool) {
@@ -54,19 +54,19 @@ func TestSuccessesWait(t *testing.T) {
 		}
 	}
 	set(1, corev1.PodSucceeded, false)
-	want("while the status waits", at(time.Second, 0), false, "", calmFor-time.Second)
-	want("when the status does not wait any more", at(calmFor, settleFor), true, "", recordAfter)
-	p := at(calmFor, settleFor)
+	want("while the status waits", at(time.Second, 0), false, "", minDebounce-time.Second)
+	want("when the status does not wait any more", at(minDebounce, settleFor), true, "", recordAfter)
+	p := at(minDebounce, settleFor)
 	p.Ledger = nil
 	if err := w.apply(p); err != nil {
 		t.Fatal(err)
 	}
-	want("when it is in the status", at(calmFor, 0), false, "", recordAfter-calmFor)
+	want("when it is in the status", at(minDebounce, 0), false, "", recordAfter-minDebounce)
 	want("when nothing else was written for long", at(recordAfter, 0), false, "1", 0)
 
 	set(2, corev1.PodSucceeded, false)
 	want("while the next success waits", at(recordAfter, 0), false, "", settleFor)
-	want("with the next success", at(calmFor, settleFor), true, "1-2", 0)
+	want("with the next success", at(minDebounce, settleFor), true, "1-2", 0)
 	set(3, corev1.PodRunning, true)
 	want("while a pod is going", at(failureDebounce, 0), true, "1-2", 0)
 	set(3, corev1.PodRunning, false)
@@ -82,7 +82,7 @@ func TestSuccessesWait(t *testing.T) {
 func TestSuccessesHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		workers := rapid.IntRange(1, 12).Draw(t, "workers")
-		w := newWorld()
+		w := newCluster()
 		w.SuccessPolicy = "AllWorkers"
 		w.Roles = map[string]roleKnobs{"Worker": {Replicas: &workers, Restart: "OnFailure"}}
 		recorded := map[string]types.UID{} // the pod that stood when the success was put on record

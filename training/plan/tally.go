@@ -63,6 +63,8 @@ func (d *draft) selector(role *training.ReplicaType) string {
 //	has succeeded      succeeded: clients of 1.9 wait for as many as there are replicas
 //	has failed         nothing
 //	is suspended       nothing
+//
+// Of replicas that ran for a launcher nothing is counted from its end on: so have clients known it.
 func (d *draft) still(succeeded bool) {
 	counts := make(map[string]training.ReplicaStatus, len(d.Job.ReplicaTypes))
 	for i := range d.Job.ReplicaTypes {
@@ -73,11 +75,23 @@ func (d *draft) still(succeeded bool) {
 			done = training.Count(done + int64(max(old.Active, 0)))
 		}
 		counts[name] = training.ReplicaStatus{Succeeded: int32(done), Failed: max(old.Failed, 0), Selector: old.Selector}
-		if batch := d.Job.BatchRole(); batch != nil && batch.Name != name { // it ran for the other one
+		if d.ranForAnother(name) {
 			counts[name] = training.ReplicaStatus{Selector: old.Selector}
 		}
 	}
 	d.status.ReplicaStatuses = counts
+}
+
+// ranForAnother: a replica type ran for another one, which is over. Of a batch/v1 Job that is so whenever the job is.
+func (d *draft) ranForAnother(name string) bool {
+	for i := range d.Job.ReplicaTypes {
+		other := &d.Job.ReplicaTypes[i]
+		count := d.status.ReplicaStatuses[other.Name]
+		if other.Name != name && (other.Batch || other.After == name && (count.Succeeded > 0 || count.Failed > 0)) {
+			return true
+		}
+	}
+	return false
 }
 
 // tallyByLabel counts the pods of a job whose spec cannot be read. The replica types are those that the kind knows

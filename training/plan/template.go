@@ -142,7 +142,7 @@ func textAt(of json.RawMessage, key string) string {
 }
 
 // pour writes the spec of one replica.
-func (m *podTemplate) pour(w *bytes.Buffer, name string, variables []training.EnvVar, q *quoter) {
+func (m *podTemplate) pour(w *bytes.Buffer, name string, variables []training.EnvVar, q *jsonStrings) {
 	size := 0
 	for _, v := range variables {
 		size += len(v.Name) + len(v.Value) + len(v.Value)/8 + len(`{"name":"","value":""},`) // some room for what is escaped

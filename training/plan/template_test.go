@@ -12,7 +12,7 @@ import (
 	"stoic/training"
 )
 
-func TestMould(t *testing.T) {
+func TestPodTemplate(t *testing.T) {
 	one := []training.EnvVar{{Name: "A", Value: `x"<&>`}}
 	two := append(one, training.EnvVar{Name: "B"})
 	for name, test := range map[string]struct {
@@ -48,7 +48,7 @@ func TestMould(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			newPodTemplate([]byte(test.template), additions{container: "tensorflow", everywhere: test.everywhere}).pour(&b, "", test.variables, &quoter{})
+			newPodTemplate([]byte(test.template), additions{container: "tensorflow", everywhere: test.everywhere}).pour(&b, "", test.variables, &jsonStrings{})
 			if diff := gocmp.Diff(test.want, b.String()); diff != "" {
 				t.Error(diff)
 			}
@@ -59,7 +59,7 @@ func TestMould(t *testing.T) {
 	}
 }
 
-func TestMouldMetadata(t *testing.T) {
+func TestPodTemplateMetadata(t *testing.T) {
 	m := newPodTemplate([]byte(`{"metadata":{"labels":null,"annotations":null,"finalizers":["a/b"],"uid":"x"}}`), additions{container: "c"})
 	if len(m.labels) != 0 || m.labels == nil || m.annotations != nil || string(m.finalizers) != `["a/b"]` {
 		t.Errorf("got %+v", m)
@@ -69,8 +69,8 @@ func TestMouldMetadata(t *testing.T) {
 	}
 }
 
-// TestMouldKeepsEverything: but for the variables, what comes out means what went in.
-func TestMouldKeepsEverything(t *testing.T) {
+// TestPodTemplateKeepsEverything: but for the variables, what comes out means what went in.
+func TestPodTemplateKeepsEverything(t *testing.T) {
 	var value func(depth int) *rapid.Generator[any]
 	value = func(depth int) *rapid.Generator[any] {
 		return rapid.Custom(func(t *rapid.T) any {
@@ -97,7 +97,7 @@ func TestMouldKeepsEverything(t *testing.T) {
 		spec := map[string]any{"containers": []any{value(2).Draw(t, "other"), container}, "y": value(3).Draw(t, "y")}
 		template := schema.JSON(map[string]any{"spec": spec, "z": value(2).Draw(t, "z")})
 		var b bytes.Buffer
-		newPodTemplate(template, additions{container: "tensorflow", everywhere: rapid.Bool().Draw(t, "everywhere")}).pour(&b, "", nil, &quoter{})
+		newPodTemplate(template, additions{container: "tensorflow", everywhere: rapid.Bool().Draw(t, "everywhere")}).pour(&b, "", nil, &jsonStrings{})
 		decoder := json.NewDecoder(&b)
 		decoder.UseNumber()
 		var got any
@@ -163,7 +163,7 @@ func TestAdditions(t *testing.T) {
 				`"hostname":"j-worker-0","subdomain":"j","volumes":[{"name":"a","emptyDir":{}},{"name":"b"}]}`},
 	} {
 		var b bytes.Buffer
-		newPodTemplate([]byte(c.template), c.with).pour(&b, "j-worker-0", []training.EnvVar{{Name: "A", Value: "1"}}, &quoter{})
+		newPodTemplate([]byte(c.template), c.with).pour(&b, "j-worker-0", []training.EnvVar{{Name: "A", Value: "1"}}, &jsonStrings{})
 		if diff := gocmp.Diff(c.want, b.String()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.template, diff)
 		}

@@ -7,10 +7,14 @@ import (
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"stoic/cli"
 	"stoic/controller"
+	"stoic/controller/program"
 	"stoic/controller/serve"
+	"stoic/convert"
+	"stoic/training"
+	"stoic/training/kinds"
 	"stoic/training/operator"
 )
 
@@ -26,7 +30,10 @@ func metrics() (string, error) {
 	}
 	return `# Metrics
 
-Served on ` + "`/metrics`" + ` at ` + "`--metrics-bind-address`" + `. No label ever holds the name of a job.
+Served on ` + "`/metrics`" + ` at ` + "`--metrics-bind-address`" + `, as plain HTTP, or with ` + "`--metrics-secure`" + ` over TLS to those who may read it. No
+label ever holds the name of a job. ` + "`job_namespace`" + ` holds the names of the first 2000 namespaces that a process meets; further ones share
+the value ` + "`(others)`" + `. Histograms have classic buckets and native ones. Operators of others on the same engine have the metrics
+without ` + "`job`" + ` in their names, with their own name in place of ` + "`training_operator`" + `.
 
 ` + table([]string{"name", "type", "labels", "what it counts"}, rows) + `
 Beside these are those of the Go runtime (` + "`go_*`" + `) and of the process (` + "`process_*`" + `).
@@ -68,9 +75,17 @@ func gather() ([]family, error) {
 func registered() (*prometheus.Registry, error) {
 	registry := prometheus.NewRegistry()
 	all := &remembering{Registerer: registry}
-	serve.NewMetrics(all, controller.MetricsPrefix(operator.Name))
-	operator.NewMetrics(all)
-	all.MustRegister(cli.BuildInfo())
+	prefix := controller.MetricsPrefix(operator.Name)
+	serve.NewMetrics(all, prefix)
+	all.MustRegister(program.BuildOf("").Metric(prefix))
+	// One job is in the cache, for what is computed from the jobs that there are.
+	kind := kinds.TFJob()
+	job := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "a", "namespace": "b", "creationTimestamp": "2026-01-01T00:00:00Z"},
+		"spec": map[string]any{"tfReplicaSpecs": map[string]any{"Worker": map[string]any{"template": map[string]any{"spec": map[string]any{
+			"containers": []any{map[string]any{"name": "tensorflow", "image": "i"}}}}}}}}}
+	for _, w := range operator.Watches([]*training.Kind{kind}, operator.NewMetrics(all)) {
+		w.Cached(slices.Values([]*convert.Result{operator.Convert(kind, job)}))
+	}
 	for _, c := range all.collectors {
 		if err := sample(c); err != nil {
 			return nil, err

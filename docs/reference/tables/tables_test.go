@@ -104,7 +104,7 @@ func TestLabels(t *testing.T) {
 	few := map[string]string{
 		"code": "HTTP", "method": "HTTP", "verb": "HTTP", "host": "one API server",
 		"controller": "one a kind, and events", "name": "the same, of a queue", "kind": "kinds", "framework": "kinds",
-		"job_namespace": "namespaces, as upstream has it", "reason": "codes", "result": "three",
+		"job_namespace": "namespaces, as upstream has it", "reason": "codes", "result": "a few", "state": "conditions", "class": "three",
 		"version": "one", "revision": "one", "goversion": "one",
 	}
 	families, err := gather()
@@ -135,7 +135,7 @@ func TestDocumentedMetricsExist(t *testing.T) {
 			return is && (part == "" || f.kind == "histogram" && slices.Contains([]string{"_bucket", "_sum", "_count"}, part))
 		})
 	}
-	word := regexp.MustCompile(`\b(training_operator|workqueue|rest_client)_[a-z0-9_]*[a-z0-9]`)
+	word := regexp.MustCompile(`\b(training_operator|workqueue|rest_client|controller_runtime|leader_election)_[a-z0-9_]*[a-z0-9]`)
 	seen := 0
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {

@@ -25,7 +25,7 @@ func validation() (string, error) {
 // surveys are those of all kinds. That of TFJob, in whose words the page tells what all have, is the first.
 func surveys() ([]*survey, error) {
 	first := kinds.TFJob()
-	order := append([]*training.Kind{first}, slices.DeleteFunc(kinds.All(), func(k *training.Kind) bool { return k == first })...)
+	order := append([]*training.Kind{first}, slices.DeleteFunc(kinds.Served(), func(k *training.Kind) bool { return k == first })...)
 	all := make([]*survey, len(order))
 	for i, kind := range order {
 		var err error
@@ -45,14 +45,14 @@ func (s *survey) page(others []*survey) string {
 			codes[t.Code] = true
 		}
 	}
-	heading := func(kind *training.Kind) []string { return []string{"mistake, as " + code(kind.Name), "gets"} }
+	heading := func(kind *training.Kind) []string { return []string{"mistake, as " + versioned(kind), "gets"} }
 	mistakes := table(heading(s.kind), together(s.kind, append(mistakes(), mistakesOfTFJob()...), codes))
 	own, of := slices.Clone(s.sections), contents(s.sections)
 	for i, other := range others {
 		mistakes += "\n" + table(heading(other.kind), together(other.kind, mistakesOf(other.kind), codes))
 		alone := other.without(append([]*survey{s}, others[:i]...))
 		own = append(own, alone...)
-		of += "\n\nOf " + code(other.kind.Name) + " alone: " + contents(alone)
+		of += "\n\nOf " + versioned(other.kind) + " alone: " + contents(alone)
 	}
 	var b strings.Builder
 	b.WriteString(introduction())
@@ -82,6 +82,11 @@ func kindNames() string {
 	return strings.Join(names, ", ")
 }
 
+// versioned is the name of a kind, with its version if that is not the first.
+func versioned(kind *training.Kind) string {
+	return strings.TrimSuffix(code(kind.Name)+" "+kind.Version, " v1")
+}
+
 func introduction() string {
 	return `# What a wrong value gets
 
@@ -89,7 +94,7 @@ For each field of ` + kindNames() + ` and of the pod templates in them. This pag
 the operator answers when the value is put into a right job. ` + "`stoic validate`" + ` answers the same.
 
 * A **problem** has a [code](codes.md) and rejects the job: no pods are made, and its author is told in conditions and
-  events. A **warning** is told in an event, and the job runs.
+  events. A **warning** is reported in an event, and the job runs.
 * **Where nothing is said of a value, the operator does not mind it.** The rules of Kubernetes about pods are many and
   differ between its versions, so that only the common mistakes are found beforehand. For what is left, a
   ` + "`successThreshold`" + ` of 2 in a liveness probe for instance, the API server refuses the pod when it is created, and its answer
@@ -99,7 +104,7 @@ the operator answers when the value is put into a right job. ` + "`stoic validat
 * No message repeats what may be a credential: what stands below ` + "`env`, `envFrom`, `annotations` and `httpHeaders`" + `, the
   ` + "`volumeAttributes` of `csi` and the `options` of `flexVolume`" + `, and an argument that names a credential, or whose flag does.
   It says "(not shown)" there.
-* "item" is one of a list, "entry" one of a map; "at" names the place of a problem that is told elsewhere. After a
+* "item" is one of a list, "entry" one of a map; "at" names the place of a problem that is reported elsewhere. After a
   colon stand some of the values that were tried. ` + "`*`" + ` is any replica type, whose ` + "`template`" + ` also begins paths.
 * What all kinds have, ` + "`runPolicy`" + `, replica types and their templates, is told of a ` + "`TFJob`" + ` and holds for the
   others with [their names](kinds.md) in it. The ` + "`Master`" + ` of a ` + "`PyTorchJob`" + ` and of an ` + "`XGBoostJob`" + `, and the ` + "`Launcher`" + ` of an ` + "`MPIJob`" + `,
@@ -126,11 +131,11 @@ func unseen(seen map[schema.Code]bool) (rows [][]string) {
 }
 
 // all that was told in the survey.
-func (s *survey) all() (all []told) {
+func (s *survey) all() (all []reported) {
 	for _, section := range s.sections {
 		all = append(all, section.strange...)
 		for _, r := range section.rows {
-			all = append(all, r.told...)
+			all = append(all, r.reported...)
 		}
 	}
 	return all
@@ -138,9 +143,9 @@ func (s *survey) all() (all []told) {
 
 // legend is what nearly every field of a form tells; it is not repeated in their rows.
 type legend struct {
-	forms   []string // in alphabetical order
-	told    map[string][]told
-	strange []told
+	forms    []string // in alphabetical order
+	reported map[string][]reported
+	strange  []reported
 }
 
 // few: what so few fields have in common stands in their rows.
@@ -150,26 +155,26 @@ func (s *survey) usual() legend {
 	rows := map[string][]row{}
 	for _, section := range s.sections {
 		for _, r := range section.rows {
-			if slices.ContainsFunc(r.told, told.rejects) {
+			if slices.ContainsFunc(r.reported, reported.rejects) {
 				rows[r.form.String()] = append(rows[r.form.String()], r)
 			}
 		}
 	}
-	l := legend{told: map[string][]told{}, strange: s.sections[0].strange}
+	l := legend{reported: map[string][]reported{}, strange: s.sections[0].strange}
 	for form, rows := range rows {
 		if len(rows) <= few {
 			continue
 		}
 		l.forms = append(l.forms, form)
-		for _, t := range rows[0].told {
+		for _, t := range rows[0].reported {
 			share := 0
 			for _, r := range rows {
-				if slices.ContainsFunc(r.told, t.same) {
+				if slices.ContainsFunc(r.reported, t.same) {
 					share++
 				}
 			}
 			if share*10 > len(rows)*9 {
-				l.told[form] = append(l.told[form], t)
+				l.reported[form] = append(l.reported[form], t)
 			}
 		}
 	}
@@ -179,7 +184,7 @@ func (s *survey) usual() legend {
 
 func (l legend) rows() (rows [][]string) {
 	for _, form := range l.forms {
-		rows = append(rows, []string{form, sentences(l.told[form])})
+		rows = append(rows, []string{form, sentences(l.reported[form])})
 	}
 	return append(rows, []string{"any object, if it has a field that its type has not", sentences(l.strange)})
 }
@@ -255,13 +260,13 @@ func (r row) kind() string {
 
 // special is what is told of this field, but not of all of its form.
 func (r row) special(usual legend) string {
-	own := slices.DeleteFunc(slices.Clone(r.told), func(t told) bool {
-		return slices.ContainsFunc(usual.told[r.form.String()], t.same)
+	own := slices.DeleteFunc(slices.Clone(r.reported), func(t reported) bool {
+		return slices.ContainsFunc(usual.reported[r.form.String()], t.same)
 	})
 	if r.note == "" {
-		for _, t := range usual.told[r.form.String()] {
-			if !slices.ContainsFunc(r.told, t.same) {
-				own = append(own, told{where: "never", code: t.code, text: t.text})
+		for _, t := range usual.reported[r.form.String()] {
+			if !slices.ContainsFunc(r.reported, t.same) {
+				own = append(own, reported{where: "never", code: t.code, text: t.text})
 			}
 		}
 		return sentences(own)
@@ -273,7 +278,7 @@ func (r row) special(usual legend) string {
 }
 
 // sentences: where: `Code` must be so: some values.
-func sentences(all []told) string {
+func sentences(all []reported) string {
 	const most = 3
 	lines := make([]string, len(all))
 	for i, t := range all {

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -30,19 +33,19 @@ type section struct {
 	name    string
 	object  reflect.Type
 	places  []string
-	strange []told // of a field that the type has not
+	strange []reported // of a field that the type has not
 	rows    []row
 }
 
 type row struct {
 	field
-	link *section // of what it is made, if that is looked at
-	told []told
-	note string // of a field about which nothing is told
+	link     *section // of what it is made, if that is looked at
+	reported []reported
+	note     string // of a field about which nothing is told
 }
 
-// told is what the converter says of some values of a field.
-type told struct {
+// reported is what the converter says of some values of a field.
+type reported struct {
 	heard             // the first of its kind
 	where, code, text string
 	values            []string // that it is told of
@@ -50,17 +53,19 @@ type told struct {
 
 // right is a job in which nothing is wrong, with something to refer to.
 func right(kind *training.Kind) map[string]any {
-	role := func() map[string]any {
-		return map[string]any{"template": map[string]any{"spec": map[string]any{
-			"containers": []any{map[string]any{"name": kind.Container, "image": "x"}},
+	roles := map[string]any{}
+	for _, known := range kind.ReplicaTypes {
+		if !known.Required && known.Name != "Worker" {
+			continue
+		}
+		role := map[string]any{"template": map[string]any{"spec": map[string]any{
+			"containers": []any{map[string]any{"name": cmp.Or(kind.Container, "x"), "image": "x"}},
 			"volumes":    []any{map[string]any{"name": "x"}},
 		}}}
-	}
-	roles := map[string]any{"Worker": role()}
-	for _, other := range kind.ReplicaTypes {
-		if other.Required {
-			roles[other.Name] = role()
+		if known.Replicas < known.AtLeast {
+			role["replicas"] = int64(known.AtLeast)
 		}
+		roles[known.Name] = role
 	}
 	return map[string]any{
 		"apiVersion": kind.APIVersion(), "kind": kind.Name, "metadata": map[string]any{"name": "x", "namespace": "default"},
@@ -149,15 +154,23 @@ func (s *survey) visit(t reflect.Type, path string, object map[string]any, above
 	return found, nil
 }
 
-// plainName is that of the type.
-func (s *section) plainName() string { return strings.TrimSuffix(s.object.Name(), "Object") }
+// plainName is that of the type, with the version that its package is of.
+func (s *section) plainName() string {
+	name := strings.TrimSuffix(s.object.Name(), "Object")
+	if version := path.Base(s.object.PkgPath()); versionOf.MatchString(version) && strings.HasPrefix(s.object.PkgPath(), "stoic/") {
+		name += " " + version
+	}
+	return name
+}
+
+var versionOf = regexp.MustCompile(`^v[0-9]`)
 
 const unheardOf = "unheardOf"
 
 // identity is the same for sections that say the same.
 func (s *section) identity() string {
 	var b strings.Builder
-	said := func(all []told) {
+	said := func(all []reported) {
 		for _, t := range all {
 			fmt.Fprintf(&b, "%q %q %q %q\n", t.where, t.code, t.text, t.values)
 		}
@@ -170,7 +183,7 @@ func (s *section) identity() string {
 			link = r.link.name
 		}
 		fmt.Fprintf(&b, "%q %q %q %q\n", r.name, r.form, link, r.note)
-		said(r.told)
+		said(r.reported)
 	}
 	return b.String()
 }
@@ -202,14 +215,14 @@ func (s *survey) field(f field, path string, object map[string]any, above []refl
 			delete(object, f.name)
 		}
 		for _, p := range s.ask() {
-			r.told = add(r.told, f.form.placed(p, join(path, f.name), path), v.words)
+			r.reported = add(r.reported, f.form.placed(p, join(path, f.name), path), v.words)
 		}
 	}
 	for _, v := range f.form.mistyped() {
 		try(v)
 	}
 	var item any
-	if t := f.form.struck(); t != nil && slices.ContainsFunc(r.told, told.rejects) && !slices.Contains(above, t) {
+	if t := f.form.struck(); t != nil && slices.ContainsFunc(r.reported, reported.rejects) && !slices.Contains(above, t) {
 		var err error
 		if r.link, item, err = s.below(f, path, object, above); err != nil {
 			return row{}, err
@@ -218,11 +231,11 @@ func (s *survey) field(f field, path string, object map[string]any, above []refl
 	for _, v := range append(f.form.odd(item), value{"left out", absent{}}, plainly(nil)) {
 		try(v)
 	}
-	if !slices.ContainsFunc(r.told, told.rejects) && f.form.word != wordAny {
+	if !slices.ContainsFunc(r.reported, reported.rejects) && f.form.word != wordAny {
 		r.note = s.reach(f, path, object)
 	}
 	// What is told of fields further below stands in their own rows, unless it takes two items to be wrong.
-	r.told = slices.DeleteFunc(r.told, func(t told) bool {
+	r.reported = slices.DeleteFunc(r.reported, func(t reported) bool {
 		return r.link != nil && !strings.HasPrefix(t.where, "at ") && strings.Contains(t.where, ".") && !slices.Contains(t.values, twins)
 	})
 	return r, nil
@@ -257,8 +270,8 @@ func (s *survey) reach(f field, path string, object map[string]any) string {
 
 // placed says where a problem is, seen from the field at that path of the object above: at it, in an item or entry of
 // it, further below or elsewhere.
-func (f form) placed(p heard, path, above string) told {
-	t := told{heard: p, code: p.code(), text: p.Hint}
+func (f form) placed(p heard, path, above string) reported {
+	t := reported{heard: p, code: p.code(), text: p.Hint}
 	if p.Want != "" {
 		t.text = "must " + p.Want
 	}
@@ -290,7 +303,7 @@ func stepLength(path string) int {
 }
 
 // add what is told of a value to what has been told of others.
-func add(all []told, t told, words string) []told {
+func add(all []reported, t reported, words string) []reported {
 	i := slices.IndexFunc(all, t.same)
 	if i < 0 {
 		i = len(all)
@@ -302,9 +315,11 @@ func add(all []told, t told, words string) []told {
 	return all
 }
 
-func (t told) same(o told) bool { return t.where == o.where && t.code == o.code && t.text == o.text }
+func (t reported) same(o reported) bool {
+	return t.where == o.where && t.code == o.code && t.text == o.text
+}
 
-func (t told) rejects() bool { return !t.warning }
+func (t reported) rejects() bool { return !t.warning }
 
 // generic is a path without what is of this one job.
 func generic(path string) string {

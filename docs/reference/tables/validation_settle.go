@@ -16,22 +16,22 @@ import (
 func (s *survey) settle(t reflect.Type, path string, object map[string]any) error {
 	const tries = 20
 	for range tries {
-		told := s.ask()
-		if len(told) == 0 {
+		reported := s.ask()
+		if len(reported) == 0 {
 			return nil
 		}
-		if !slices.ContainsFunc(told, func(p heard) bool { return mend(t, path, object, p) }) {
+		if !slices.ContainsFunc(reported, func(p heard) bool { return repair(t, path, object, p) }) {
 			break
 		}
 	}
-	if told := s.ask(); len(told) > 0 {
-		return fmt.Errorf("no right job has a %s at %s: %v", t.Name(), path, told)
+	if reported := s.ask(); len(reported) > 0 {
+		return fmt.Errorf("no right job has a %s at %s: %v", t.Name(), path, reported)
 	}
 	return nil
 }
 
-// mend tries to do what a problem asks for, if it is about an object of type t at that path, or about what is in it.
-func mend(t reflect.Type, path string, object map[string]any, p heard) bool {
+// repair tries to do what a problem asks for, if it is about an object of type t at that path, or about what is in it.
+func repair(t reflect.Type, path string, object map[string]any, p heard) bool {
 	if p.Path == path && p.Code == schema.MissingField {
 		if names := namesIn(p.Want); len(names) > 0 {
 			object[names[0]] = map[string]any{}
@@ -51,7 +51,7 @@ func mend(t reflect.Type, path string, object map[string]any, p heard) bool {
 				child, _ = items[0].(map[string]any)
 				at += "[0]"
 			}
-			return child != nil && f.form.struck() != nil && mend(f.form.struck(), at, child, p)
+			return child != nil && f.form.struck() != nil && repair(f.form.struck(), at, child, p)
 		}
 	}
 	return false

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -12,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"stoic/deploy"
 	"stoic/schema"
 	"stoic/training"
 )
@@ -37,8 +36,8 @@ func TestValidation(t *testing.T) {
 		}
 	})
 	for _, s := range all {
-		t.Run("every field of "+s.kind.Name, func(t *testing.T) { everyField(t, s) })
-		t.Run("no field takes every type, "+s.kind.Name, func(t *testing.T) { noneTakesAll(t, s) })
+		t.Run("every field of "+versioned(s.kind), func(t *testing.T) { everyField(t, s) })
+		t.Run("no field takes every type, "+versioned(s.kind), func(t *testing.T) { noneTakesAll(t, s) })
 	}
 	t.Run("of the others alone", func(t *testing.T) {
 		for i, first := range []string{"", "JAXJob JAXJobSpec", "MPIJob MPIJobSpec", "PaddleJob PaddleJobSpec PaddleElasticPolicySpec MetricSpec"} {
@@ -111,11 +110,7 @@ func everyField(t *testing.T, s *survey) {
 // crd is the schema of the objects in the CRD.
 func crd(t *testing.T, kind *training.Kind) map[string]any {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root, "deploy", "crd", kind.Plural+".yaml"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("CRDs: %v, %v", files, err)
-	}
-	text, err := os.ReadFile(files[0])
+	text, err := deploy.CRD(kind.Plural, kind.Singular, kind.Version)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +133,7 @@ func crd(t *testing.T, kind *training.Kind) map[string]any {
 func noneTakesAll(t *testing.T, s *survey) {
 	for _, section := range s.sections {
 		for _, r := range section.rows {
-			minds := slices.ContainsFunc(r.told, func(t told) bool { return t.Code == schema.TypeMismatch })
+			minds := slices.ContainsFunc(r.reported, func(t reported) bool { return t.Code == schema.TypeMismatch })
 			if r.note == "" && r.form.word != wordAny && !minds {
 				t.Errorf("%s.%s takes values of any type, and its row does not say so", section.name, r.name)
 			}

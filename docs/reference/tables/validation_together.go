@@ -153,15 +153,15 @@ func together(kind *training.Kind, mistakes []mistake, codes map[schema.Code]boo
 	for _, m := range mistakes {
 		s := newSurvey(kind)
 		m.make(s.parts())
-		var told []string
+		var reported []string
 		for _, p := range s.ask() {
 			codes[p.Code] = true
-			told = append(told, p.code()+" "+schema.Cut(p.String(), 300))
+			reported = append(reported, p.code()+" "+schema.Cut(p.String(), 300))
 		}
-		if len(told) == 0 {
-			told = []string{"nothing; the job runs"}
+		if len(reported) == 0 {
+			reported = []string{"nothing; the job runs"}
 		}
-		rows = append(rows, []string{m.words, strings.Join(told, "<br>")})
+		rows = append(rows, []string{m.words, strings.Join(reported, "<br>")})
 	}
 	return rows
 }

@@ -15,8 +15,8 @@ import (
 	"stoic/schema"
 )
 
-// world is an API server that holds one FooBar, and the ConfigMaps of two namespaces.
-type world struct {
+// cluster holds one FooBar, and the ConfigMaps of two namespaces.
+type cluster struct {
 	t      *rapid.T
 	watch  controller.Watch
 	foobar *unstructured.Unstructured // nil: it is gone
@@ -27,7 +27,7 @@ type world struct {
 }
 
 // ours are the ConfigMaps of the operator: namespace/name.
-func (w *world) ours() []string {
+func (w *cluster) ours() []string {
 	var found []string
 	for key, c := range w.maps {
 		if c.GetLabels()[label] == "foobar" {
@@ -39,7 +39,7 @@ func (w *world) ours() []string {
 }
 
 // write counts one, and says whether the process is still alive to make it.
-func (w *world) write() bool {
+func (w *cluster) write() bool {
 	if w.writes >= w.crash {
 		return false
 	}
@@ -49,7 +49,7 @@ func (w *world) write() bool {
 
 // reconcile decides, and carries the plan out in the order of its fields, up to the crash. It answers whether there was
 // nothing to write.
-func (w *world) reconcile() (settled bool) {
+func (w *cluster) reconcile() (settled bool) {
 	if w.foobar == nil {
 		return true
 	}
@@ -114,7 +114,7 @@ func (w *world) reconcile() (settled bool) {
 
 // remove checks what is promised of a deletion: unless the FooBar itself is being deleted, what the status says to be applied
 // exists and stays.
-func (w *world) remove(seen schema.Observed, d schema.Deletion) {
+func (w *cluster) remove(seen schema.Observed, d schema.Deletion) {
 	key := d.Namespace + "/" + d.Name
 	c := w.maps[key]
 	if c == nil || c.GetUID() != d.UID || c.GetLabels()[label] != "foobar" {
@@ -130,7 +130,7 @@ func (w *world) remove(seen schema.Observed, d schema.Deletion) {
 	delete(w.maps, key)
 }
 
-func (w *world) create(seen schema.Observed, o schema.Object) {
+func (w *cluster) create(seen schema.Observed, o schema.Object) {
 	key := o.Namespace + "/" + o.Name
 	if w.maps[key] != nil {
 		return // a conflict: the engine reports it
@@ -149,7 +149,7 @@ func (w *world) create(seen schema.Observed, o schema.Object) {
 }
 
 // collect is garbage collection.
-func (w *world) collect() {
+func (w *cluster) collect() {
 	for key, c := range w.maps {
 		if len(c.GetOwnerReferences()) > 0 {
 			delete(w.maps, key)
@@ -165,7 +165,7 @@ func TestWhateverHappens(t *testing.T) {
 		if rapid.Bool().Draw(t, "cluster") {
 			kind, namespace = "ClusterFooBar", ""
 		}
-		w := &world{t: t, foobar: object(kind, namespace, "web", "f1", nil), maps: map[string]*unstructured.Unstructured{}}
+		w := &cluster{t: t, foobar: object(kind, namespace, "web", "f1", nil), maps: map[string]*unstructured.Unstructured{}}
 		w.watch = watchOf(t, w.foobar)
 		if rapid.Bool().Draw(t, "foreign") {
 			w.maps["other/c"] = object("ConfigMap", "other", "c", "foreign", nil)
@@ -228,7 +228,7 @@ func TestWhateverHappens(t *testing.T) {
 }
 
 // settle reconciles until there is nothing to write, or only what conflicts.
-func (w *world) settle() {
+func (w *cluster) settle() {
 	for range 10 {
 		before := fmt.Sprint(w.foobar, w.maps)
 		if w.reconcile() || fmt.Sprint(w.foobar, w.maps) == before {
@@ -239,7 +239,7 @@ func (w *world) settle() {
 }
 
 // deleteFooBar as an API server does: at once if there is no finalizer.
-func (w *world) deleteFooBar() {
+func (w *cluster) deleteFooBar() {
 	if len(w.foobar.GetFinalizers()) == 0 {
 		w.foobar = nil
 		w.collect()

@@ -34,7 +34,7 @@ const (
 	left, right, top, bottom = 70.0, 180.0, 56.0, 62.0
 )
 
-// colors of lines, told apart by people who do not see all of them.
+// colors of lines, told apart by readers who do not see all of them.
 func color(i int) string {
 	all := []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"}
 	return all[i%len(all)]
@@ -108,15 +108,15 @@ func (d *drawing) axes(c Chart) {
 		d.add(`<line x1="%s" y1="%s" x2="%s" y2="%s" stroke="#e4e4e4"/>`, f(left), f(y), f(width-right), f(y))
 		d.text(left-8, y+4, "end", "", label(tick))
 	}
-	floor := height - bottom
+	base := height - bottom
 	for _, tick := range d.x.ticks {
 		x := d.x.place(tick)
-		d.add(`<line x1="%s" y1="%s" x2="%s" y2="%s" stroke="#888"/>`, f(x), f(floor), f(x), f(floor+5))
-		d.text(x, floor+20, "middle", "", label(tick))
+		d.add(`<line x1="%s" y1="%s" x2="%s" y2="%s" stroke="#888"/>`, f(x), f(base), f(x), f(base+5))
+		d.text(x, base+20, "middle", "", label(tick))
 	}
-	d.add(`<path d="M%s %sV%sH%s" fill="none" stroke="#888"/>`, f(left), f(top), f(floor), f(width-right))
+	d.add(`<path d="M%s %sV%sH%s" fill="none" stroke="#888"/>`, f(left), f(top), f(base), f(width-right))
 	d.text((left+width-right)/2, height-16, "middle", "", c.XName)
-	d.add(`<g transform="translate(18 %s) rotate(-90)">`, f((top+floor)/2))
+	d.add(`<g transform="translate(18 %s) rotate(-90)">`, f((top+base)/2))
 	d.text(0, 0, "middle", "", c.YName)
 	d.add(`</g>`)
 }

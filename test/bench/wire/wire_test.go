@@ -78,7 +78,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestWatchEnds: what is cut before all was told is an error, as it would be told twice; the end of the context is none.
+// TestWatchEnds: what is cut before all was told is an error, as it would be reported twice; the end of the context is none.
 func TestWatchEnds(t *testing.T) {
 	for text, want := range map[string]string{``: "cut", `{"type":"ADDED","object":{"metadata":7}}`: "read an object"} {
 		c := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) })

@@ -30,7 +30,7 @@ func All() []Workload {
 			anything: true, pods: func(int) int { return 1000 }, run: beside(standard)},
 		{Name: "latency", What: "one job of 1 PS + 4 workers at a time on an idle cluster", Sizes: []int{30}, pods: func(n int) int { return 5 * n },
 			run: oneByOne(shape{servers: 1, workers: 4, runs: 300 * time.Millisecond, exit: "0"})},
-		{Name: "death", What: "the worker of one of many running jobs dies, thirty times one after the other", Sizes: []int{2000}, pods: one, run: deaths},
+		{Name: "death", What: "the worker of one of many running jobs dies, thirty times one after the other", Sizes: []int{2000}, pods: one, run: podFailures},
 		{Name: "growth", What: "jobs of 1 worker: does one cost more where there are many?", Sizes: []int{200, 10000}, pods: one, run: burst(single)},
 	}
 }
@@ -117,7 +117,7 @@ func resting(ctx context.Context, s *session, size int) error {
 
 // churn creates jobs and deletes each some seconds later.
 func churn(ctx context.Context, s *session, size int) error {
-	const rate, life = 20, 5 * 20
+	const rate, lifetime = 20, 5 * 20
 	if err := s.start(ctx); err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func churn(ctx context.Context, s *session, size int) error {
 		return s.environment.Admin.Send(ctx, http.MethodDelete, wire.JobsPath(measured)+"/"+jobName(i), wire.JSON, []byte(`{"propagationPolicy":"Background"}`), nil)
 	}
 	var half float64
-	err := s.paced(ctx, size+life, rate, func(i int) error {
+	err := s.paced(ctx, size+lifetime, rate, func(i int) error {
 		if i == size/2 {
 			f, err := s.process.Footprint()
 			if err != nil {
@@ -133,8 +133,8 @@ func churn(ctx context.Context, s *session, size int) error {
 			}
 			half = float64(f.Resident)
 		}
-		if i >= life {
-			if err := remove(i - life); err != nil {
+		if i >= lifetime {
+			if err := remove(i - lifetime); err != nil {
 				return err
 			}
 		}
@@ -189,8 +189,8 @@ func oneByOne(sh shape) func(context.Context, *session, int) error {
 	}
 }
 
-// deaths has many jobs run, and lets one pod after the other fail.
-func deaths(ctx context.Context, s *session, size int) error {
+// podFailures has many jobs run, and lets one pod after the other fail.
+func podFailures(ctx context.Context, s *session, size int) error {
 	err := s.start(ctx)
 	if err != nil {
 		return err
@@ -201,21 +201,21 @@ func deaths(ctx context.Context, s *session, size int) error {
 	if err == nil {
 		err = s.settle(ctx)
 	}
-	var told []time.Duration
+	var reported []time.Duration
 	for i := 0; i < min(30, size) && err == nil; i++ {
 		pod := jobName(i) + "-worker-0"
 		const die = `{"metadata":{"annotations":{"simulation.stoic/exit-code":"1","simulation.stoic/run-for":"0s"}}}`
 		err = s.environment.Admin.Send(ctx, http.MethodPatch, wire.CorePath(measured, "pods")+"/"+pod, wire.MergePatch, []byte(die), nil)
 		if err == nil {
-			err = s.await(ctx, "a death to be told", func(counts) bool { return s.watch.deathTold(jobName(i), pod) })
+			err = s.await(ctx, "a death to be told", func(counts) bool { return s.watch.failureReported(jobName(i), pod) })
 		}
 		if err == nil {
-			told = append(told, s.watch.tellingTook(jobName(i), pod))
+			reported = append(reported, s.watch.reportTook(jobName(i), pod))
 		}
 	}
-	s.result.SetLatency(report.WaitDeath, told)
+	s.result.SetLatency(report.WaitDeath, reported)
 	if err != nil {
-		err = fmt.Errorf("after %d deaths: %w", len(told), err)
+		err = fmt.Errorf("after %d deaths: %w", len(reported), err)
 	}
 	return s.conclude(ctx, size, err)
 }

@@ -142,7 +142,7 @@ func (s *session) start(ctx context.Context) (err error) {
 	return s.begin(ctx)
 }
 
-// begin counting from here, when all is calm.
+// begin counting from here, when nothing is written any more.
 func (s *session) begin(ctx context.Context) (err error) {
 	if err := s.settle(ctx); err != nil {
 		return err
@@ -171,15 +171,15 @@ func (s *session) submit(ctx context.Context, count int, sh shape) error {
 func (s *session) inParallel(ctx context.Context, count int, do func(ctx context.Context, i int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	var next atomic.Int64
-	told := time.Now()
+	reported := time.Now()
 	for worker := range creators {
 		group.Go(func() error {
 			for i := int(next.Add(1)) - 1; i < count; i = int(next.Add(1)) - 1 {
 				if err := do(ctx, i); err != nil {
 					return err
 				}
-				if worker == 0 && time.Since(told) > tellEvery {
-					told = time.Now()
+				if worker == 0 && time.Since(reported) > tellEvery {
+					reported = time.Now()
 					s.Say("%s: %d of %d objects asked for", s.name, i, count)
 				}
 			}
@@ -193,13 +193,13 @@ func (s *session) inParallel(ctx context.Context, count int, do func(ctx context
 func (s *session) paced(ctx context.Context, count int, perSecond float64, do func(i int) error) error {
 	ticker := time.NewTicker(time.Duration(float64(time.Second) / perSecond))
 	defer ticker.Stop()
-	told := time.Now()
+	reported := time.Now()
 	for i := range count {
 		if err := do(i); err != nil {
 			return err
 		}
-		if time.Since(told) > tellEvery {
-			told = time.Now()
+		if time.Since(reported) > tellEvery {
+			reported = time.Now()
 			s.tell()
 		}
 		select {
@@ -220,7 +220,7 @@ func (s *session) tell() {
 func (s *session) await(ctx context.Context, what string, holds func(counts) bool) error {
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
-	told := time.Now()
+	reported := time.Now()
 	for {
 		c, moved := s.watch.progress()
 		if holds(c) {
@@ -230,8 +230,8 @@ func (s *session) await(ctx context.Context, what string, holds func(counts) boo
 			s.tell()
 			return fmt.Errorf("waited for %s; for %v nothing has happened", what, patience)
 		}
-		if time.Since(told) > tellEvery {
-			told = time.Now()
+		if time.Since(reported) > tellEvery {
+			reported = time.Now()
 			s.tell()
 		}
 		if err := s.alive(ctx, ticker.C); err != nil {
@@ -260,7 +260,7 @@ func (s *session) alive(ctx context.Context, next <-chan time.Time) error {
 func (s *session) settle(ctx context.Context) error {
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
-	last, told := time.Now(), time.Now()
+	last, reported := time.Now(), time.Now()
 	for began := time.Now(); time.Since(last) < quiet && time.Since(began) < 10*patience; {
 		n, err := s.audit.Update()
 		if err != nil {
@@ -270,8 +270,8 @@ func (s *session) settle(ctx context.Context) error {
 			last = time.Now()
 			s.counted += n
 		}
-		if time.Since(told) > tellEvery {
-			told = time.Now()
+		if time.Since(reported) > tellEvery {
+			reported = time.Now()
 			s.Say("%s: %d requests so far, and more come", s.name, s.counted)
 		}
 		if err := s.alive(ctx, ticker.C); err != nil {

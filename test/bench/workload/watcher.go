@@ -21,7 +21,7 @@ type sight struct {
 	made  time.Time
 
 	created, running, restarted, ended, gone time.Time
-	verdict                                  training.ConditionType
+	terminal                                 training.ConditionType
 	rejected                                 bool
 }
 
@@ -29,20 +29,20 @@ type sight struct {
 type watcher struct {
 	namespace string
 
-	mu     sync.Mutex
-	jobs   map[string]*sight
-	deaths map[string]time.Time // of pods, by name
-	counts counts
-	pods   int // seen alive at once, at most
-	alive  int
-	moved  time.Time // when anything new was heard
+	mu          sync.Mutex
+	jobs        map[string]*sight
+	podFailures map[string]time.Time // of pods, by name
+	counts      counts
+	pods        int // seen alive at once, at most
+	alive       int
+	moved       time.Time // when anything new was heard
 }
 
 // counts of jobs that have come so far.
 type counts struct{ asked, made, running, ended, gone, rejected int }
 
 func newWatcher(namespace string) *watcher {
-	return &watcher{namespace: namespace, jobs: map[string]*sight{}, deaths: map[string]time.Time{}, moved: time.Now()}
+	return &watcher{namespace: namespace, jobs: map[string]*sight{}, podFailures: map[string]time.Time{}, moved: time.Now()}
 }
 
 // follow listens until the context ends; synced is called when it hears.
@@ -77,7 +77,7 @@ func (w *watcher) follow(ctx context.Context, api *wire.Client, synced func()) e
 				ready.Done()
 				return
 			}
-			w.death(event, p, time.Now())
+			w.podFailure(event, p, time.Now())
 		})
 	})
 	return group.Wait()
@@ -118,10 +118,10 @@ func (w *watcher) job(event string, j *wire.Job, now time.Time) {
 		s.rejected, w.moved = true, now
 		w.counts.rejected++
 	}
-	for _, verdict := range []training.ConditionType{training.Succeeded, training.Failed} {
-		if j.Is(verdict) && !s.rejected {
+	for _, terminal := range []training.ConditionType{training.Succeeded, training.Failed} {
+		if j.Is(terminal) && !s.rejected {
 			first(&s.ended, now, &w.counts.ended, &w.moved)
-			s.verdict = verdict
+			s.terminal = terminal
 		}
 	}
 }
@@ -157,14 +157,14 @@ func (w *watcher) pod(event string, p *wire.Object, now time.Time) {
 	}
 }
 
-// death: a pod has come to be Failed, which the API server tells as an addition to those that are.
-func (w *watcher) death(event string, p *wire.Object, now time.Time) {
+// podFailure: a pod has come to be Failed, which the API server tells as an addition to those that are.
+func (w *watcher) podFailure(event string, p *wire.Object, now time.Time) {
 	if event != "ADDED" {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.deaths[p.Metadata.Name] = now
+	w.podFailures[p.Metadata.Name] = now
 }
 
 // progress returns counts, and since when they have not changed.
@@ -221,16 +221,16 @@ func (w *watcher) since(name string, began time.Time) time.Duration {
 	return w.jobs[name].made.Sub(began)
 }
 
-// deathTold says whether a pod has been seen to fail and its job to tell of it.
-func (w *watcher) deathTold(job, pod string) bool {
+// failureReported says whether a pod has been seen to fail and its job to tell of it.
+func (w *watcher) failureReported(job, pod string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return !w.deaths[pod].IsZero() && !w.jobs[job].ended.IsZero()
+	return !w.podFailures[pod].IsZero() && !w.jobs[job].ended.IsZero()
 }
 
-// tellingTook is how long after a pod's death its job told of it.
-func (w *watcher) tellingTook(job, pod string) time.Duration {
+// reportTook is how long after a pod's death its job told of it.
+func (w *watcher) reportTook(job, pod string) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return max(w.jobs[job].ended.Sub(w.deaths[pod]), 0)
+	return max(w.jobs[job].ended.Sub(w.podFailures[pod]), 0)
 }

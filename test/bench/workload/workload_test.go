@@ -13,7 +13,7 @@ import (
 	"stoic/training/kinds"
 )
 
-func told(name string, conditions ...wire.Condition) *wire.Job {
+func reported(name string, conditions ...wire.Condition) *wire.Job {
 	j := &wire.Job{Metadata: wire.Meta{Name: name}}
 	j.Status.Conditions = conditions
 	return j
@@ -36,12 +36,12 @@ func TestWatcher(t *testing.T) {
 	w.pod("DELETED", pod("a", "a-0"), at(3))
 	w.pod("ADDED", pod("a", "a-0"), at(4))
 	is := func(kind string) wire.Condition { return wire.Condition{Type: kind, Status: "True"} }
-	w.job("MODIFIED", told("a", is("Created"), is("Running")), at(5))
-	w.job("MODIFIED", told("a", is("Created"), is("Running")), at(6))
-	w.job("MODIFIED", told("a", is("Created"), wire.Condition{Type: "Running", Status: "False"}, is("Succeeded")), at(7))
-	w.job("MODIFIED", told("b", is("Failed")), at(8))
-	w.job("MODIFIED", told("stranger", is("Failed")), at(8))
-	w.job("DELETED", told("a"), at(9))
+	w.job("MODIFIED", reported("a", is("Created"), is("Running")), at(5))
+	w.job("MODIFIED", reported("a", is("Created"), is("Running")), at(6))
+	w.job("MODIFIED", reported("a", is("Created"), wire.Condition{Type: "Running", Status: "False"}, is("Succeeded")), at(7))
+	w.job("MODIFIED", reported("b", is("Failed")), at(8))
+	w.job("MODIFIED", reported("stranger", is("Failed")), at(8))
+	w.job("DELETED", reported("a"), at(9))
 	if c, _ := w.progress(); c != (counts{asked: 2, made: 1, running: 1, ended: 2, gone: 1}) {
 		t.Errorf("%+v", c)
 	}
@@ -49,19 +49,19 @@ func TestWatcher(t *testing.T) {
 		t.Errorf("%d never seen, %d pods", n, w.peak())
 	}
 	a := w.jobs["a"]
-	if a.made != at(2) || a.running != at(5) || a.ended != at(7) || a.verdict != training.Succeeded || a.gone != at(9) {
+	if a.made != at(2) || a.running != at(5) || a.ended != at(7) || a.terminal != training.Succeeded || a.gone != at(9) {
 		t.Errorf("%+v", a)
 	}
 	if got := w.times(func(s *sight) time.Time { return s.made }); len(got) != 1 || got[0] != 2*time.Second {
 		t.Errorf("times %v", got)
 	}
-	w.death("MODIFIED", pod("b", "b-0"), at(1))
-	if w.deathTold("b", "b-0") {
+	w.podFailure("MODIFIED", pod("b", "b-0"), at(1))
+	if w.failureReported("b", "b-0") {
 		t.Error("a change of a failed pod is its death")
 	}
-	w.death("ADDED", pod("b", "b-0"), at(7))
-	if !w.deathTold("b", "b-0") || w.tellingTook("b", "b-0") != time.Second {
-		t.Errorf("told after %v", w.tellingTook("b", "b-0"))
+	w.podFailure("ADDED", pod("b", "b-0"), at(7))
+	if !w.failureReported("b", "b-0") || w.reportTook("b", "b-0") != time.Second {
+		t.Errorf("told after %v", w.reportTook("b", "b-0"))
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 const (
 	tfJobs = "tfjobs.kubeflow.org"
 	shapes = "shapes" // the namespace
-	// mendLimit is how long the operator may take once what was broken is mended.
-	mendLimit = 10 * time.Second
+	// repairLimit is how long the operator may take once what was broken is repaired.
+	repairLimit = 10 * time.Second
 	// outage is how long something is broken: long enough for back-offs to have grown.
 	outage = 25 * time.Second
 )
@@ -81,7 +81,7 @@ func statusAdded(ctx context.Context, env Env) error {
 		if err := g.change(ctx, tfJobs, setStatus(true)); err != nil {
 			return err
 		}
-		took, err := g.awaitEnds(ctx, mendLimit, j)
+		took, err := g.awaitEnds(ctx, repairLimit, j)
 		g.Log("the job was over %s after there was a status subresource", took.Round(time.Millisecond))
 		return err
 	})
@@ -140,7 +140,7 @@ func conversionDead(ctx context.Context, env Env) error {
 		if err := g.convertBy(ctx, map[string]any{"strategy": "None"}); err != nil {
 			return err
 		}
-		took, err := g.awaitEnds(ctx, mendLimit, during, before)
+		took, err := g.awaitEnds(ctx, repairLimit, during, before)
 		g.Log("the job was over %s after the webhook was taken away", took.Round(time.Millisecond))
 		if err != nil {
 			return err
@@ -196,7 +196,7 @@ func versionsFlipped(ctx context.Context, env Env) error {
 		if err := g.change(ctx, tfJobs, flip("v2", false)); err != nil {
 			return err
 		}
-		if _, err := g.await(ctx, calmLimit, "the operator to see that v1 is not served", func(ctx context.Context) (bool, string) {
+		if _, err := g.await(ctx, recoveryLimit, "the operator to see that v1 is not served", func(ctx context.Context) (bool, string) {
 			n, err := g.sample(ctx, `training_operator_kind_served{kind="TFJob"}`)
 			return err == nil && n == 0, fmt.Sprint(n, err)
 		}); err != nil {

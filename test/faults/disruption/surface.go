@@ -18,8 +18,8 @@ const (
 	liveLimit = 5 * time.Second
 	// endLimit is how long a healthy job may take here, with a control plane that has two cores at best.
 	endLimit = 20 * time.Second
-	// calmLimit is how long it may take until all is as if nothing had happened.
-	calmLimit = 60 * time.Second
+	// recoveryLimit is how long it may take until all is as if nothing had happened.
+	recoveryLimit = 60 * time.Second
 )
 
 // podGroups is the CRD of the groups of the coscheduling plugin, whose scheduler is, for these plans, the usual one.
@@ -192,11 +192,11 @@ func (m madeAnew) cycles(ctx context.Context, g *environment) error {
 			wait(ctx, time.Duration(random.Int64N(int64(800*time.Millisecond))))
 		}
 	}
-	took, err := g.awaitEnds(ctx, calmLimit, jobs...)
+	took, err := g.awaitEnds(ctx, recoveryLimit, jobs...)
 	if err != nil {
 		return err
 	}
-	if _, err := g.awaitSound(ctx, calmLimit, "load", jobs...); err != nil {
+	if _, err := g.awaitSound(ctx, recoveryLimit, "load", jobs...); err != nil {
 		return err
 	}
 	g.Log("all jobs at their ends %s after the last time", took.Round(time.Millisecond))
@@ -223,7 +223,7 @@ func (g *environment) goroutines(ctx context.Context) (float64, error) {
 func (g *environment) flat(ctx context.Context, before float64) error {
 	const more = 10 // connections come and go
 	now := 0.0
-	_, err := g.await(ctx, calmLimit, "the operator to have no more goroutines than before", func(ctx context.Context) (bool, string) {
+	_, err := g.await(ctx, recoveryLimit, "the operator to have no more goroutines than before", func(ctx context.Context) (bool, string) {
 		var err error
 		now, err = g.goroutines(ctx)
 		return err == nil && now <= before+more, fmt.Sprintf("%v, had %v (%v)", now, before, err)

@@ -24,7 +24,7 @@ func (v View) Digest(status func(*unstructured.Unstructured) map[string]any) str
 	} else {
 		v.block(&text, v.Job, status(v.Job))
 	}
-	for _, u := range v.Pods {
+	for _, u := range sorted(v.Pods) {
 		v.block(&text, u, podStatus(u))
 	}
 	for _, u := range v.Services {
@@ -38,6 +38,7 @@ func (v View) Digest(status func(*unstructured.Unstructured) map[string]any) str
 
 // Mask puts JOB for the name of the job, UID for its UID, NAMESPACE for its namespace and ALSO-1, ALSO-2 for the others.
 func (v View) Mask(text string) string {
+	text = v.maskUIDs(text)
 	for i, namespace := range v.Also { // before the namespace that theirs may begin with
 		text = mask(text, namespace, fmt.Sprint("ALSO-", i+1))
 	}
@@ -61,7 +62,7 @@ func (v View) block(text *strings.Builder, u *unstructured.Unstructured, status 
 	if u.GetNamespace() != v.Namespace {
 		in = " in " + u.GetNamespace()
 	}
-	fmt.Fprintf(text, "--- %s %s%s\n", u.GetKind(), u.GetName(), in)
+	fmt.Fprintf(text, "--- %s %s%s\n", u.GetKind(), NameOf(u), in)
 	body := u.DeepCopy().Object
 	for _, field := range []string{"kind", "metadata", "status"} {
 		delete(body, field)
@@ -69,6 +70,7 @@ func (v View) block(text *strings.Builder, u *unstructured.Unstructured, status 
 	if spec, ok := body["spec"].(map[string]any); ok {
 		maskSpec(spec)
 	}
+	maskContent(u, body)
 	body["metadata"] = v.metadata(u)
 	if len(status) > 0 {
 		body["status"] = status
@@ -87,6 +89,9 @@ func (v View) metadata(u *unstructured.Unstructured) map[string]any {
 	maps.DeleteFunc(labels, func(name, _ string) bool { return strings.HasPrefix(name, "topology.kubernetes.io/") }) // of the node
 	delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
 	delete(annotations, ledgerAnnotation) // the status says what counts of it
+	if annotations[hashAnnotation] != "" {
+		annotations[hashAnnotation] = Generated
+	}
 	if len(labels) > 0 {
 		found["labels"] = labels
 	}
@@ -111,7 +116,8 @@ func (v View) metadata(u *unstructured.Unstructured) map[string]any {
 }
 
 func (v View) whose(owner types.UID) string {
-	if v.Job != nil && v.Job.GetUID() == owner {
+	isOwner := func(u *unstructured.Unstructured) bool { return u.GetUID() == owner }
+	if v.Job != nil && isOwner(v.Job) || slices.ContainsFunc(v.Dependents(), isOwner) {
 		return "which is there"
 	}
 	return "which is not there"
@@ -120,23 +126,23 @@ func (v View) whose(owner types.UID) string {
 // ledgerAnnotation is where Stoic keeps a job's ledger. Another operator has none.
 const ledgerAnnotation = "training.kubeflow.org/ledger"
 
-// maskLedger leaves the count of restarts, and the verdict if it is another than the status has: which failed pods and
-// which successes are named depends on when the ledger was written last, and whether the verdict was noted on whether pods were seen to go.
+// maskLedger leaves the count of restarts, and the terminal condition if it is another than the status has: which failed pods and
+// which successes are named depends on when the ledger was written last, and whether the terminal condition was noted on whether pods were seen to go.
 func maskLedger(text, state string) string {
 	if text == "" {
 		text = `{"restarts":0}`
 	}
 	var ledger struct {
 		Restarts json.Number `json:"restarts"`
-		Verdict  string      `json:"verdict"`
+		Terminal string      `json:"verdict"`
 	}
 	if err := json.Unmarshal([]byte(text), &ledger); err != nil {
 		return "malformed: " + text
 	}
-	if ledger.Verdict == "" || ledger.Verdict == state {
+	if ledger.Terminal == "" || ledger.Terminal == state {
 		return "restarts " + ledger.Restarts.String()
 	}
-	return fmt.Sprintf("restarts %s, verdict %q", ledger.Restarts, ledger.Verdict)
+	return fmt.Sprintf("restarts %s, terminal condition %q", ledger.Restarts, ledger.Terminal)
 }
 
 // maskSpec takes out what the cluster has chosen.
@@ -212,8 +218,11 @@ func podStatus(u *unstructured.Unstructured) map[string]any {
 	return found
 }
 
-// extraStatus is its phase; all else is written by whoever looks after such objects, at times of their own.
+// extraStatus is its phase, or how a batch/v1 Job ended; all else is written by whoever looks after such objects, at times of their own.
 func extraStatus(u *unstructured.Unstructured) map[string]any {
+	if u.GetKind() == "Job" {
+		return batchStatus(u)
+	}
 	if phase := Phase(u); phase != "" {
 		return map[string]any{"phase": phase}
 	}

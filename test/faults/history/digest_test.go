@@ -94,7 +94,7 @@ func TestDigestSees(t *testing.T) {
 		"no times":        set(job, nil, "status", "completionTime"),
 		"state":           set(job, []any{map[string]any{"type": "Failed", "status": "True"}}, "status", "conditions"),
 		"restarts":        set(job, `{"restarts":2,"verdict":"Succeeded"}`, "metadata", "annotations", ledgerAnnotation),
-		"ledger verdict":  set(job, `{"restarts":1,"verdict":"Failed"}`, "metadata", "annotations", ledgerAnnotation),
+		"ledger terminal": set(job, `{"restarts":1,"verdict":"Failed"}`, "metadata", "annotations", ledgerAnnotation),
 		"ledger nonsense": set(job, `x`, "metadata", "annotations", ledgerAnnotation),
 		"group phase":     set(func(v View) *unstructured.Unstructured { return v.Extras[0] }, "Pending", "status", "phase"),
 	} {

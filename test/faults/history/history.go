@@ -233,9 +233,9 @@ func (l *Run) Await(ctx context.Context, what string, holds func(View) (ok bool,
 	}
 }
 
-// Told waits until an object was told of as it is here, or as it was later. Who has written it and goes on by what is
+// AwaitReported waits until an object was told of as it is here, or as it was later. Who has written it and goes on by what is
 // seen must not see what was before.
-func (l *Run) Told(ctx context.Context, u *unstructured.Unstructured) error {
+func (l *Run) AwaitReported(ctx context.Context, u *unstructured.Unstructured) error {
 	return l.Await(ctx, u.GetKind()+" "+u.GetName()+" as it was written", func(View) (bool, string) {
 		l.recorder.mu.Lock()
 		defer l.recorder.mu.Unlock()

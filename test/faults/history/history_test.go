@@ -72,8 +72,8 @@ func names(list []*unstructured.Unstructured) (found []string) {
 	return found
 }
 
-// TestLife: what is told before anybody asks, and after; of the job, of others, and of another of the same name.
-func TestLife(t *testing.T) {
+// TestRun: what is told before anybody asks, and after; of the job, of others, and of another of the same name.
+func TestRun(t *testing.T) {
 	r := newRecorder()
 	tell(r, watch.Added, object(t, "TFJob", "job", "j", 1, ""))
 	tell(r, watch.Added, object(t, "TFJob", "job-like", "x", 2, ""))
@@ -112,9 +112,9 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestLifeInManyNamespaces: the dependents of an object may be in other namespaces, and have names there that they have at
+// TestRunInManyNamespaces: the dependents of an object may be in other namespaces, and have names there that they have at
 // home, too; the object itself may be cluster-scoped. What others have there is no part of it.
-func TestLifeInManyNamespaces(t *testing.T) {
+func TestRunInManyNamespaces(t *testing.T) {
 	in := func(namespace string, u *unstructured.Unstructured) *unstructured.Unstructured {
 		u.SetNamespace(namespace)
 		return u
@@ -173,10 +173,10 @@ func TestAwait(t *testing.T) {
 	if err := l.Await(ended, "a pod", there); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "wait for a pod") || !strings.Contains(err.Error(), "0 pods") {
 		t.Errorf("the error is %v", err)
 	}
-	if err := l.Told(context.Background(), object(t, "Pod", "job-worker-0", "p", 2, "")); err != nil {
+	if err := l.AwaitReported(context.Background(), object(t, "Pod", "job-worker-0", "p", 2, "")); err != nil {
 		t.Error(err)
 	}
-	if err := l.Told(ended, object(t, "Pod", "job-worker-0", "p", 3, "")); err == nil {
+	if err := l.AwaitReported(ended, object(t, "Pod", "job-worker-0", "p", 3, "")); err == nil {
 		t.Error("a version that was not told was")
 	}
 }

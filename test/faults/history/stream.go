@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// stream follows one resource. A watch that ends is taken up where it ended, so that nothing is missed or told twice.
+// stream follows one resource. A watch that ends is taken up where it ended, so that nothing is missed or reported twice.
 // Only where the API server does not remember that version any more is the resource listed again.
 //
 //	at      then

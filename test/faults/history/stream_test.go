@@ -80,19 +80,19 @@ func TestStream(t *testing.T) {
 		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge}}}}}
 	missing := apierrors.NewNotFound(resource("Pod").GroupResource(), "")
 	for name, test := range map[string]struct {
-		answers     []any
-		asked, told []string
-		gaps        int
+		answers         []any
+		asked, reported []string
+		gaps            int
 	}{
 		"cut": {
-			answers: []any{listOf("5", pod("a", "a", 3)), []watch.Event{modified(pod("a", "a", 6))}, []watch.Event{}, []watch.Event{deleted(pod("a", "a", 7))}},
-			asked:   []string{"list ", "watch 5", "watch 6", "watch 6", "watch 7"},
-			told:    []string{"ADDED job-a a 3", "MODIFIED job-a a 6", "DELETED job-a a 7"},
+			answers:  []any{listOf("5", pod("a", "a", 3)), []watch.Event{modified(pod("a", "a", 6))}, []watch.Event{}, []watch.Event{deleted(pod("a", "a", 7))}},
+			asked:    []string{"list ", "watch 5", "watch 6", "watch 6", "watch 7"},
+			reported: []string{"ADDED job-a a 3", "MODIFIED job-a a 6", "DELETED job-a a 7"},
 		},
 		"refused": {
-			answers: []any{listOf("5"), apierrors.NewTooManyRequests("", 0), []watch.Event{added(pod("a", "a", 6))}},
-			asked:   []string{"list ", "watch 5", "watch 5", "watch 6"},
-			told:    []string{"ADDED job-a a 6"},
+			answers:  []any{listOf("5"), apierrors.NewTooManyRequests("", 0), []watch.Event{added(pod("a", "a", 6))}},
+			asked:    []string{"list ", "watch 5", "watch 5", "watch 6"},
+			reported: []string{"ADDED job-a a 6"},
 		},
 		"bookmark": {
 			answers: []any{listOf("5"), []watch.Event{{Type: watch.Bookmark, Object: pod("", "", 9)}}},
@@ -101,25 +101,25 @@ func TestStream(t *testing.T) {
 		"expired": {
 			answers: []any{listOf("5", pod("a", "a", 3), pod("b", "b", 4), pod("c", "c", 5)), []watch.Event{{Type: watch.Error, Object: &expired.ErrStatus}},
 				listOf("20", pod("a", "a", 3), pod("c", "d", 18))},
-			asked: []string{"list ", "watch 5", "list ", "watch 20"},
-			told:  []string{"ADDED job-a a 3", "ADDED job-b b 4", "ADDED job-c c 5", "DELETED job-c c 18", "ADDED job-c d 18", "DELETED job-b b 20"},
-			gaps:  1,
+			asked:    []string{"list ", "watch 5", "list ", "watch 20"},
+			reported: []string{"ADDED job-a a 3", "ADDED job-b b 4", "ADDED job-c c 5", "DELETED job-c c 18", "ADDED job-c d 18", "DELETED job-b b 20"},
+			gaps:     1,
 		},
 		"restored to the past": {
-			answers: []any{listOf("50", pod("a", "a", 40)), future, listOf("30", pod("a", "a", 20))},
-			asked:   []string{"list ", "watch 50", "list ", "watch 30"},
-			told:    []string{"MODIFIED job-a a 20", "ADDED job-a a 40"},
-			gaps:    1,
+			answers:  []any{listOf("50", pod("a", "a", 40)), future, listOf("30", pod("a", "a", 20))},
+			asked:    []string{"list ", "watch 50", "list ", "watch 30"},
+			reported: []string{"MODIFIED job-a a 20", "ADDED job-a a 40"},
+			gaps:     1,
 		},
 		"not served at first": {
 			answers: []any{missing, listOf("5")},
 			asked:   []string{"list ", "list ", "watch 5"},
 		},
 		"served, and something is there": {
-			answers: []any{missing, listOf("5", pod("a", "a", 3))},
-			asked:   []string{"list ", "list ", "watch 5"},
-			told:    []string{"ADDED job-a a 3"},
-			gaps:    1,
+			answers:  []any{missing, listOf("5", pod("a", "a", 3))},
+			asked:    []string{"list ", "list ", "watch 5"},
+			reported: []string{"ADDED job-a a 3"},
+			gaps:     1,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -128,11 +128,11 @@ func TestStream(t *testing.T) {
 			r, s := newRecorder(), &script{answers: test.answers, stop: cancel}
 			newStream(r, resource("Pod"), s).run(ctx)
 			l := r.RunOf(subjectOf("job"))
-			var told []string
+			var reported []string
 			for _, v := range l.Versions() {
-				told = append(told, fmt.Sprintf("%s %s %s %s", v.Type, v.Object.GetName(), v.Object.GetUID(), v.Object.GetResourceVersion()))
+				reported = append(reported, fmt.Sprintf("%s %s %s %s", v.Type, v.Object.GetName(), v.Object.GetUID(), v.Object.GetResourceVersion()))
 			}
-			if diff := cmp.Diff([]any{test.asked, test.told, test.gaps}, []any{s.asked, told, len(l.Gaps())}); diff != "" {
+			if diff := cmp.Diff([]any{test.asked, test.reported, test.gaps}, []any{s.asked, reported, len(l.Gaps())}); diff != "" {
 				t.Errorf("asked, told and gaps (-want +got):\n%s", diff)
 			}
 		})

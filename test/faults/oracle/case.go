@@ -89,7 +89,7 @@ func ours(c *Case) (found []string) {
 		if object == nil {
 			continue // it was nothing that is in the history, which the counts tell of
 		}
-		if owner := c.rules.Owner(object); c.Objects[owner] == nil {
+		if owner := c.Controller(object, e.Began); c.Objects[owner] == nil {
 			found = append(found, fmt.Sprintf("%s %s %s, which %s controls", e.Verb, e.Resource, e.Name, orNobody(owner)))
 		}
 	}
@@ -200,9 +200,9 @@ func (c *Case) step(counts map[string]map[string]int, v history.Version) {
 // NameOf an object of a run, by which it is counted: with its namespace, if that is not the subject's.
 func NameOf(s history.Subject, u *unstructured.Unstructured) string {
 	if namespace := u.GetNamespace(); namespace != s.Namespace {
-		return namespace + "/" + u.GetName()
+		return namespace + "/" + history.NameOf(u)
 	}
-	return u.GetName()
+	return history.NameOf(u)
 }
 
 // began is when the creation of an object was asked for; if nobody wrote that down, when it was told.

@@ -5,9 +5,9 @@
 //
 //	O1  the end state is the same
 //	O2  every object was made and deleted as often
-//	O3  the process lives (judged by whoever runs it)
+//	O3  the process keeps running (judged by whoever runs it)
 //	O4  it makes progress (judged by whoever runs it)
-//	O5  what is wrong with a rejected object is told once, and stands in a condition
+//	O5  what is wrong with a rejected object is reported once, and stands in a condition
 //	O6  at no time does a rule not hold that always holds
 //	O7  memory, goroutines and files are bounded (judged by whoever runs it; Steady)
 //	O8  healthy jobs beside it are as fast as ever (Canary)

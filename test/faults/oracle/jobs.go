@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -33,7 +34,7 @@ func onePod(c *Case) (found []string) {
 		}
 		uid := v.Object.GetUID()
 		if _, known := replica[uid]; !known {
-			replica[uid] = replicaOf(v.Object)
+			replica[uid] = c.replicaOf(v)
 		}
 		of := replica[uid]
 		if of == "" {
@@ -56,25 +57,24 @@ func onePod(c *Case) (found []string) {
 	return found
 }
 
-// replicaOf a pod: the job that controls it, its role and its index; "" if it is no job's.
-func replicaOf(pod *unstructured.Unstructured) string {
-	owner := history.Owner(pod)
-	labels := pod.GetLabels()
-	role, index := labels["training.kubeflow.org/replica-type"], labels["training.kubeflow.org/replica-index"]
-	if owner == "" || index == "" {
+// replicaOf a pod: the job that controls it, its role and its index; "" if it is no job's. A launcher has no index.
+func (c *Case) replicaOf(pod history.Version) string {
+	labels, owner := pod.Object.GetLabels(), c.Controller(pod.Object, pod.At)
+	role := cmp.Or(labels["training.kubeflow.org/replica-type"], labels["training.kubeflow.org/job-role"])
+	if owner == "" || role == "" {
 		return ""
 	}
-	return fmt.Sprintf("job %s, %s %s", owner, role, index)
+	return fmt.Sprintf("job %s, %s %s", owner, role, labels["training.kubeflow.org/replica-index"])
 }
 
-// final: a verdict stands for ever, and so does its time.
+// final: a terminal condition stays for ever, and so does its time.
 func final(c *Case) (found []string) {
 	for uid, versions := range c.Objects {
 		was := ""
 		for _, v := range versions {
-			is := verdict(v.Object)
+			is := terminal(v.Object)
 			if was != "" && is != was && !(c.Limits.Edited && (is == "" || kindOf(is) == kindOf(was))) {
-				found = append(found, fmt.Sprintf("job %s had the verdict %s, and at resourceVersion %s %s", uid, was, v.Object.GetResourceVersion(), is))
+				found = append(found, fmt.Sprintf("job %s had the terminal condition %s, and at resourceVersion %s %s", uid, was, v.Object.GetResourceVersion(), is))
 			}
 			if is != "" {
 				was = is
@@ -84,14 +84,14 @@ func final(c *Case) (found []string) {
 	return found
 }
 
-// kindOf a verdict is Succeeded or Failed.
-func kindOf(verdict string) string {
-	kind, _, _ := strings.Cut(verdict, " ")
+// kindOf a terminal condition is Succeeded or Failed.
+func kindOf(terminal string) string {
+	kind, _, _ := strings.Cut(terminal, " ")
 	return kind
 }
 
-// verdict of a job; "" if it has none. A Failed that says that the spec is invalid goes when it is repaired.
-func verdict(job *unstructured.Unstructured) string {
+// terminal of a job; "" if it has none. A Failed that says that the spec is invalid goes when it is repaired.
+func terminal(job *unstructured.Unstructured) string {
 	for _, c := range history.Conditions(job) {
 		if c.Status == "True" && (c.Type == "Succeeded" || c.Type == "Failed" && c.Reason != "InvalidSpec") {
 			at, _, _ := unstructured.NestedString(job.Object, "status", "completionTime")
@@ -108,7 +108,7 @@ func pods(c *Case) (found []string) {
 		if v.Resource.Resource != "pods" {
 			continue
 		}
-		owner := history.Owner(v.Object)
+		owner := c.Controller(v.Object, v.At)
 		note(made, owner, v.Object.GetUID())
 		if history.Phase(v.Object) == "Failed" && v.Object.GetDeletionTimestamp() == nil {
 			note(failed, owner, v.Object.GetUID())

@@ -64,7 +64,7 @@ type Limits struct {
 	// Notice is how long after a deletion was told the operator may not know of it, for example as the proxy holds its
 	// watches. One second.
 	Notice time.Duration
-	// Edited: others write to the status. A verdict may be wiped then, or its time; it may not become another one.
+	// Edited: others write to the status. A terminal condition may be wiped then, or its time; it may not become another one.
 	Edited bool
 	// Paths are those of the fields for which the job is rejected at some time of its run.
 	Paths []string
@@ -132,7 +132,7 @@ func Judge(rules Rules, run *history.Run, journal, lists []proxy.Entry, against 
 	add("O1", endState(against.Digest, found.Digest)...)
 	add("O2", counts("created", sum(against.Created, limits.Taken), found.Created)...)
 	add("O2", counts("deleted", sum(against.Deleted, limits.Taken), found.Deleted)...)
-	add("O5", c.told()...)
+	add("O5", c.reported()...)
 	for _, rule := range append([]func(*Case) []string{conditional, ours, noneLate, fresh}, rules.Always...) {
 		add("O6", rule(c)...)
 	}

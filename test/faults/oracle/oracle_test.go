@@ -161,10 +161,10 @@ func TestEachOracle(t *testing.T) {
 			s.ask("create services job-worker-2", "", `{"metadata":{"uid":"s"}}`)
 			s.tell("ADDED Service job-worker-2 s", `{metadata: {ownerReferences: [{apiVersion: a, kind: TFJob, name: job, uid: j, controller: true}]}}`)
 		}, "O6", "services job-worker-2 was made for a job whose deletion was known for 2s", []string{"O1"}},
-		"verdict taken back": {func(s *story) {
+		"terminal condition taken back": {func(s *story) {
 			s.tell("MODIFIED TFJob job j", `{`+spec+`status: {completionTime: "1", conditions: [{type: Running, status: "True"}]}}`)
-		}, "O6", "had the verdict Succeeded at 1, and at resourceVersion", []string{"O1"}},
-		"verdict given again": {func(s *story) {
+		}, "O6", "had the terminal condition Succeeded at 1, and at resourceVersion", []string{"O1"}},
+		"terminal condition given again": {func(s *story) {
 			s.tell("MODIFIED TFJob job j", `{`+spec+`status: {completionTime: "2", conditions: [{type: Succeeded, status: "True"}]}}`)
 		}, "O6", "Succeeded at 2", nil},
 		"LIST at 0": {func(s *story) { s.lists[0].Query.Set("resourceVersion", "0") }, "O6", "list pods at resourceVersion 0", nil},
@@ -199,8 +199,8 @@ func TestEachOracle(t *testing.T) {
 	}
 }
 
-// TestLedgerInTheEndState: whether the verdict was noted beside the status depends on the way; the restarts do not, and another
-// verdict is a difference.
+// TestLedgerInTheEndState: whether the terminal condition was noted beside the status depends on the way; the restarts do not, and another
+// terminal is a difference.
 func TestLedgerInTheEndState(t *testing.T) {
 	for ledger, want := range map[string]int{
 		`{"restarts":0,"verdict":"Succeeded"}`: 0,

@@ -13,9 +13,9 @@ import (
 	"stoic/test/faults/history"
 )
 
-// told: while a job is rejected a condition says so, and each path that is wrong is told by one Warning event for each
+// reported: while a job is rejected a condition says so, and each path that is wrong is told by one Warning event for each
 // generation that was rejected.
-func (c *Case) told() (found []string) {
+func (c *Case) reported() (found []string) {
 	if len(c.Limits.Paths) == 0 {
 		return nil
 	}

@@ -15,8 +15,8 @@ import (
 const (
 	// longestRun bounds the user's part of a scenario under a fault: back-offs and pauses included.
 	longestRun = 2 * time.Minute
-	// calm is how long an end state must stay as it is.
-	calm = 1500 * time.Millisecond
+	// stableFor is how long an end state must stay as it is.
+	stableFor = 1500 * time.Millisecond
 )
 
 // What an operator of one namespace with a few jobs may hold, however many plans it has run through. Goroutines are
@@ -69,7 +69,7 @@ func (s *Stage) attempt(p Plan, w *worker) (*Attempt, error) {
 	return a, nil
 }
 
-// run lives the scenario to its end state.
+// run takes the scenario to its end state.
 func (s *Stage) run(ctx context.Context, a *Attempt, result *Result) error {
 	running, cancel := context.WithTimeout(ctx, longestRun)
 	defer cancel()
@@ -111,14 +111,14 @@ func (s *Stage) settle(ctx context.Context, a *Attempt) error {
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if a.spared["O1"] != "" || a.Reference.Digest == "" {
-		return a.Run.Quiet(waiting, 2*calm)
+		return a.Run.Quiet(waiting, 2*stableFor)
 	}
 	for {
 		if err := a.Run.Await(waiting, "the end state", a.ended); err != nil {
 			return nil // O1 tells the difference better
 		}
-		calming, stop := context.WithTimeout(waiting, calm)
-		err := a.Run.Await(calming, "a change", changed(a))
+		stable, stop := context.WithTimeout(waiting, stableFor)
+		err := a.Run.Await(stable, "a change", changed(a))
 		stop()
 		if err != nil { // nothing changed
 			return nil

@@ -32,8 +32,8 @@ func describe(a *Attempt, r Result) string {
 	for _, v := range a.Run.Versions() {
 		o := v.Object
 		status, _ := o.Object["status"].(map[string]any)
-		fmt.Fprintf(&out, "  %s %-8s %s/%s uid %.8s version %s deleting %v phase %v conditions %s\n", v.At.Format(clock), v.Type, o.GetKind(), o.GetName(),
-			o.GetUID(), o.GetResourceVersion(), o.GetDeletionTimestamp() != nil, status["phase"], clip(fmt.Sprint(status["conditions"]), 300))
+		fmt.Fprintf(&out, "  %s %-8s %s/%s uid %.8s version %s deleting %v finalizers %v phase %v conditions %s\n", v.At.Format(clock), v.Type, o.GetKind(), o.GetName(),
+			o.GetUID(), o.GetResourceVersion(), o.GetDeletionTimestamp() != nil, o.GetFinalizers(), status["phase"], clip(fmt.Sprint(status["conditions"]), 300))
 		if o.GetKind() == "Event" {
 			fmt.Fprintf(&out, "      %v %v: %v\n", o.Object["type"], o.Object["reason"], o.Object["message"])
 		}

@@ -43,7 +43,7 @@ func (a *Attempt) disturbTheDead(ctx context.Context, status string, restarts in
 	if err := a.takeChildren(ctx); err != nil {
 		return err
 	}
-	// What proves the verdict is gone now. Its author may take the status, too, but not in the same moment.
+	// What proves the terminal condition is gone now. Its author may take the status, too, but not in the same moment.
 	if err := pass(ctx, past); err != nil {
 		return err
 	}
@@ -74,11 +74,11 @@ func (a *Attempt) takeChildren(ctx context.Context) error {
 	o, v := a.Scenario.Operator, a.Run.View()
 	for _, u := range o.Own(v.Dependents()) {
 		resource := a.Run.ResourceOf(u.GetUID())
-		if !slices.Contains(o.Dependents, resource) {
+		if !slices.Contains(dependentsOf(o), resource) {
 			continue
 		}
-		uid := u.GetUID()
-		err := a.Actor.Client.Resource(resource).Namespace(u.GetNamespace()).Delete(ctx, u.GetName(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+		uid, background := u.GetUID(), metav1.DeletePropagationBackground // as kubectl asks for it
+		err := a.Actor.Client.Resource(resource).Namespace(u.GetNamespace()).Delete(ctx, u.GetName(), metav1.DeleteOptions{PropagationPolicy: &background, Preconditions: &metav1.Preconditions{UID: &uid}})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			return fmt.Errorf("delete the %s of an object that has settled: %w", resource.Resource, err)
 		}
@@ -100,7 +100,7 @@ func (a *Attempt) took(resource, name string) {
 	a.taken[resource][name]++
 }
 
-// staysDead: nothing was created after the end, and the job still has the verdict of the reference.
+// staysDead: nothing was created after the end, and the job still has the terminal condition of the reference.
 func staysDead(a *Attempt) (found []oracle.Violation) {
 	over := a.when("over")
 	for _, e := range a.Track.Journal() {

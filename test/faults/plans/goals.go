@@ -12,7 +12,7 @@ import (
 // family is how one goal makes plans of a scenario and what it is worth.
 type family struct {
 	Goal Goal
-	// What is tried, for people.
+	// What is tried, for readers.
 	What string
 	// most plans that a run of everything tries; all, if there are fewer.
 	most int
@@ -48,7 +48,7 @@ func AllGoals() (goals []Goal) {
 	return goals
 }
 
-// What a goal tries, for people.
+// What a goal tries, for readers.
 func What(g Goal) string {
 	for _, f := range families() {
 		if f.Goal == g {
@@ -83,7 +83,7 @@ func (s *Stage) Choose(scenarios []scenario.Scenario, sel Selection) (chosen []P
 			random := seeded(sel.Seed + uint64(i)<<32 + uint64(n)<<48)
 			var all []Plan
 			for _, sc := range scenarios {
-				if ref, ok := s.reference(sc.Name); ok && sc.Operator.Name == o.Name {
+				if ref, ok := s.reference(sc.Name); ok && sc.Operator.Name == o.Name && (!sel.Sample || sc.Sampled()) {
 					all = append(all, f.plans(sc, ref, random)...)
 				}
 			}

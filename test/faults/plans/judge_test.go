@@ -124,3 +124,8 @@ func TestMadeBefore(t *testing.T) {
 		}
 	}
 }
+
+// core is a resource of the core group.
+func core(plural string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Version: "v1", Resource: plural}
+}

@@ -16,8 +16,8 @@ type reference struct {
 	oracle.Reference
 	// writes are numbered requests, events among them; requests are these and reads of single objects.
 	writes, requests int
-	// told counts the events of watches, by resource.
-	told map[string]int
+	// reported counts the events of watches, by resource.
+	reported map[string]int
 	// state is the type of the last condition that is true, or "".
 	state string
 	// settled: the object is there, and has come to an end of its own accord; restores: what others take away then is made
@@ -27,14 +27,14 @@ type reference struct {
 
 func observe(rules oracle.Rules, run *history.Run, journal []proxy.Entry) reference {
 	view := run.View()
-	r := reference{Reference: oracle.Observe(rules, run, journal), requests: len(journal), told: map[string]int{}, state: state(view)}
+	r := reference{Reference: oracle.Observe(rules, run, journal), requests: len(journal), reported: map[string]int{}, state: state(view)}
 	r.settled = view.Job != nil && rules.Settled(view.Job)
 	r.restores = r.settled && rules.Restores(view.Job)
 	for _, e := range journal {
 		r.writes = max(r.writes, e.Number)
 	}
 	for _, v := range run.Versions() {
-		r.told[v.Resource.Resource]++
+		r.reported[v.Resource.Resource]++
 	}
 	return r
 }
@@ -42,7 +42,7 @@ func observe(rules oracle.Rules, run *history.Run, journal []proxy.Entry) refere
 // state of a job, or "" if there is none.
 func state(v history.View) string { return history.State(v.Job).Type }
 
-// Learn lives every scenario twice without a fault and keeps what it comes to. Both lives must agree: a scenario that
+// Learn runs every scenario twice without a fault and keeps what it comes to. Both runs must agree: a scenario that
 // does not come to the same end by itself can judge nothing.
 func (s *Stage) Learn(ctx context.Context, scenarios []scenario.Scenario) []Result {
 	var once, again []Plan
@@ -68,7 +68,7 @@ func fair(sc scenario.Scenario) Plan {
 // betweenCanaries is how many plans with a canary there are to one without faults.
 const betweenCanaries = 5
 
-// WithFair puts lives without faults among plans that time canaries: the two are compared under the same load.
+// WithFair puts runs without faults among plans that time canaries: the two are compared under the same load.
 func WithFair(all []Plan, scenarios []scenario.Scenario) []Plan {
 	scenarios = slices.DeleteFunc(slices.Clone(scenarios), func(s scenario.Scenario) bool { return !s.Operator.Canary })
 	var mixed []Plan
@@ -89,7 +89,7 @@ func always(*Attempt) bool { return true }
 
 // keep waits until a run without faults is quiet and makes it the reference of its scenario.
 func (s *Stage) keep(ctx context.Context, a *Attempt) error {
-	if err := a.Run.Quiet(ctx, 2*calm); err != nil {
+	if err := a.Run.Quiet(ctx, 2*stableFor); err != nil {
 		return fmt.Errorf("wait for a run to be quiet: %w", err)
 	}
 	a.Reference = observe(a.Scenario.Operator.Rules, a.Run, a.Track.Journal())

@@ -48,7 +48,7 @@ func (s *Stage) Try(ctx context.Context, list []Plan, done func(Result)) []Resul
 	return results
 }
 
-// canary lives a small job that no fault concerns beside an attempt, and returns a func that says how long it took from
+// canary runs a small job that no fault concerns beside an attempt, and returns a func that says how long it took from
 // its creation until its pod ran.
 func (s *Stage) canary(ctx context.Context, a *Attempt) (took func() time.Duration) {
 	result := make(chan time.Duration, 1)

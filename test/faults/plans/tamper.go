@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"stoic/test/faults/oracle"
@@ -22,21 +21,23 @@ import (
 // change is an edit by somebody with kubectl, of one object of a run.
 type change struct {
 	name     string
-	resource string // pods, services, or "" for the job
+	resource string // the plural of a dependent's, or "" for the job
+	content  bool   // of what a dependent says beside its metadata
 	status   bool   // of the status subresource
 	ends     bool   // it says that the job has ended
 	hides    bool   // the operator does not see the object any more
 	forgets  bool   // it takes away what only the status could tell
 	patch    func(*Attempt) map[string]any
-	// back undoes it, if the operator does not mend it itself.
+	// back undoes it, if the operator does not repair it itself.
 	back func(was *unstructured.Unstructured) map[string]any
 }
 
 // changes of every label, owner reference and field of the status.
-func changes(statuses map[string]any) []change {
-	var all []change
+func changes(o *scenario.Operator) []change {
+	all := contents(o)
 	values := map[string]any{"removed": nil, "-1": "-1", "5000": "5000", "2000000000": "2000000000", "a word": "other", "empty": ""}
-	for _, resource := range []string{"pods", "services"} {
+	for _, r := range dependentsOf(o) {
+		resource := r.Resource
 		for _, label := range labels() {
 			for _, name := range sortedNames(values) {
 				all = append(all, change{name: fmt.Sprintf("label %s of one of the %s is %s", label, resource, name), resource: resource, hides: label == labels()[1],
@@ -48,10 +49,10 @@ func changes(statuses map[string]any) []change {
 			change{name: fmt.Sprintf("owner references of one of the %s are somebody else's", resource), resource: resource,
 				hides: true, patch: disowned, back: restoringAll("ownerReferences")})
 	}
-	for _, name := range sortedNames(statuses) {
+	for _, name := range sortedNames(o.Statuses) {
 		all = append(all, change{name: "status: " + name, status: true, ends: name == "completed in the future",
 			forgets: name == "no start time" || name == "nothing at all",
-			patch:   func(*Attempt) map[string]any { return map[string]any{"status": statuses[name]} }})
+			patch:   func(*Attempt) map[string]any { return map[string]any{"status": o.Statuses[name]} }})
 	}
 	for name, text := range map[string]any{"removed": nil, "nonsense": "{", "a number": "7", "huge counts": `{"restarts":9223372036854775807}`} {
 		all = append(all, change{name: "ledger " + name, patch: merging("annotations", map[string]any{ledgerAnnotation: text}), back: restoring("annotations", ledgerAnnotation)})
@@ -96,7 +97,7 @@ func restoringAll(field string) func(*unstructured.Unstructured) map[string]any 
 
 // tamperings are G11: every such change, in front of every step of the user's and in front of the end.
 func tamperings(sc scenario.Scenario, ref reference) (plans []Plan) {
-	for _, c := range changes(sc.Operator.Statuses) {
+	for _, c := range changes(sc.Operator) {
 		for step := 1; step <= len(sc.Steps); step++ {
 			over := step == len(sc.Steps) && ref.settled
 			p := Plan{Goal: "G11", Fault: fmt.Sprintf("at step %d: %s", step, c.name), came: struck, edited: c.status, writes: 20, pods: 1,
@@ -154,25 +155,6 @@ func (a *Attempt) tamper(ctx context.Context, c change) error {
 	return err
 }
 
-// victim is the first object of a resource, or the job.
-func (a *Attempt) victim(resource string) *unstructured.Unstructured {
-	v := a.Run.View()
-	switch {
-	case resource == "pods" && len(v.Pods) > 0:
-		return v.Pods[0]
-	case resource == "services" && len(v.Services) > 0:
-		return v.Services[0]
-	case resource == "":
-		return v.Job
-	}
-	return nil
-}
-
-// core is a resource of the core group.
-func core(plural string) runtimeschema.GroupVersionResource {
-	return runtimeschema.GroupVersionResource{Version: "v1", Resource: plural}
-}
-
 // patch changes an object if it still is the same.
 func (a *Attempt) patch(ctx context.Context, c change, o *unstructured.Unstructured, patch map[string]any) (done bool, err error) {
 	meta, _ := patch["metadata"].(map[string]any)
@@ -187,7 +169,7 @@ func (a *Attempt) patch(ctx context.Context, c change, o *unstructured.Unstructu
 	}
 	objects := a.Actor.Primary()
 	if c.resource != "" {
-		objects = a.Actor.Client.Resource(core(c.resource)).Namespace(a.Actor.Namespace)
+		objects = a.Actor.Client.Resource(a.resourceOf(c.resource)).Namespace(a.Actor.Namespace)
 	}
 	var parts []string
 	if c.status {

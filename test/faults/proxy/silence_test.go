@@ -19,7 +19,7 @@ func TestSilence(t *testing.T) {
 	s, p := newStub(t)
 	track, client := p.Follow("job"), operator(t, p)
 	track.Inject(Fault{At: 1, Act: Delay{For: time.Hour}})
-	ended := make(chan told)
+	ended := make(chan reported)
 	go func() { ended <- ask(t, client, p, "POST", pods, pod("job-0")) }()
 	await(t, "the request", func() bool { return track.Writes() == 1 })
 	p.Silence()
@@ -31,7 +31,7 @@ func TestSilence(t *testing.T) {
 	}
 	p.Resume()
 	if got := ask(t, client, p, "POST", pods, pod("job-2")); got.Code != 201 {
-		t.Errorf("the living was told %+v", got)
+		t.Errorf("the running operator received %+v", got)
 	}
 	var faults []string
 	for _, e := range track.Journal() {
@@ -81,7 +81,7 @@ func TestCrash(t *testing.T) {
 func TestRestartInDo(t *testing.T) {
 	_, p := newStub(t)
 	track := p.Follow("job")
-	var next told
+	var next reported
 	track.Inject(Fault{At: 1, Act: After{Do: func() {
 		p.Silence()
 		p.Resume()

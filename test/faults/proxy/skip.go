@@ -7,12 +7,12 @@ type skip struct {
 	resource, subject string
 	from, to          int
 
-	seen    map[*stream]int // events about the subject
-	by      *stream         // the watch in which it happens, or nil
-	last    time.Time       // when an event was swallowed
-	news    time.Time       // when one about the subject was
-	reached time.Time       // when the to-th was
-	over    bool
+	seen     map[*stream]int // events about the subject
+	by       *stream         // the watch in which it happens, or nil
+	last     time.Time       // when an event was swallowed
+	lastOurs time.Time       // when one about the subject was
+	reached  time.Time       // when the to-th was
+	over     bool
 }
 
 // The silence that ends a skip, and the longest that it goes on after its last event.
@@ -44,7 +44,7 @@ func (k *skip) swallows(st *stream, f *frame, now time.Time) bool {
 	}
 	k.last = now
 	if ours {
-		k.news = now
+		k.lastOurs = now
 		if k.seen[st] >= k.to && k.reached.IsZero() {
 			k.reached = now
 		}
@@ -58,7 +58,7 @@ func (k *skip) ends(st *stream) (time.Time, bool) {
 	case k == nil || k.over || k.by != st:
 		return time.Time{}, false
 	case k.reached.IsZero():
-		return k.news.Add(longest), true
+		return k.lastOurs.Add(longest), true
 	}
 	end := k.last.Add(quiet)
 	if limit := k.reached.Add(longest); limit.Before(end) {

@@ -107,15 +107,15 @@ func operator(t *testing.T, p *Proxy) *http.Client {
 	return &http.Client{Transport: transport, Timeout: 20 * time.Second}
 }
 
-// told is what the operator learnt of a request.
-type told struct {
+// reported is what the operator learnt of a request.
+type reported struct {
 	Code   int
 	Body   string
 	Header http.Header
 	Err    error
 }
 
-func ask(t *testing.T, c *http.Client, p *Proxy, method, path, body string) told {
+func ask(t *testing.T, c *http.Client, p *Proxy, method, path, body string) reported {
 	t.Helper()
 	r, err := http.NewRequestWithContext(context.Background(), method, p.address()+path, strings.NewReader(body))
 	if err != nil {
@@ -124,11 +124,11 @@ func ask(t *testing.T, c *http.Client, p *Proxy, method, path, body string) told
 	r.Header.Set("Content-Type", "application/json")
 	response, err := c.Do(r)
 	if err != nil {
-		return told{Err: err}
+		return reported{Err: err}
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	return told{Code: response.StatusCode, Body: string(text), Header: response.Header, Err: err}
+	return reported{Code: response.StatusCode, Body: string(text), Header: response.Header, Err: err}
 }
 
 // await waits until the condition holds.

@@ -18,8 +18,8 @@ type Track struct {
 	last    time.Time
 	// dying is closed when the Do of the last Before or After is over; until then later requests wait, so that a
 	// crash at write k finds no write behind it. Those of the next run do not wait: the Do may await them.
-	dying  chan struct{}
-	doomed *run
+	dying    chan struct{}
+	stopping *run
 	// plain are the writes under way to which nothing happens.
 	plain map[*visit]bool
 }
@@ -114,7 +114,7 @@ func (t *Track) enter(q Request, l *run) *visit {
 		q.Number = t.writes
 	}
 	v := &visit{track: t, entry: &Entry{Request: q, Began: time.Now()}, ended: make(chan struct{})}
-	if t.dying != nil && t.doomed == l {
+	if t.dying != nil && t.stopping == l {
 		v.after = t.dying
 	}
 	t.journal = append(t.journal, v.entry)
@@ -131,7 +131,7 @@ func (t *Track) enter(q Request, l *run) *visit {
 	switch v.act.(type) {
 	case Before, After:
 		v.dying = make(chan struct{})
-		t.dying, t.doomed = v.dying, l
+		t.dying, t.stopping = v.dying, l
 		for other := range t.plain {
 			v.earlier = append(v.earlier, other.ended)
 		}

@@ -108,8 +108,8 @@ func was(condition string) Check {
 	}
 }
 
-// told: there is a warning about the field.
-func told(path string) Check {
+// reported: there is a warning about the field.
+func reported(path string) Check {
 	return func(v history.View) (bool, string) {
 		for _, u := range v.Events {
 			kind, _, _ := unstructured.NestedString(u.Object, "type")

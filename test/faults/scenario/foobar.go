@@ -51,7 +51,7 @@ func fooBarScenarios() []Scenario {
 	const here, there, path = "{namespace}/{name}-", "{elsewhere}/{name}-", "spec.target"
 	toB, malformed := `{"spec":{"target":"{name}-b"}}`, `{"spec":{"target":7}}`
 	// An author who repairs a spec has read what is wrong with it.
-	known := all(was("Stalled"), told(path))
+	known := all(was("Stalled"), reported(path))
 	done := func(target string) Check { return all(ready(target), configMaps(target)) }
 	// Writes: the creation, the finalizer, each deletion, and two statuses for each change, that it is under way and that it is
 	// done. A write that only answers the operator's own status would be one more. How many statuses tell of a change depends on

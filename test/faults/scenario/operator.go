@@ -24,15 +24,24 @@ type Operator struct {
 	// Resource of its objects, unless a scenario names another, and of their dependents.
 	Resource   schema.GroupVersionResource
 	Dependents []schema.GroupVersionResource
-	Rules      oracle.Rules
+	// Unwatched are the resources of dependents that the operator creates and never reads again.
+	Unwatched []schema.GroupVersionResource
+	// Apart: a CRD of it has the name of another operator's, so it needs a control plane of its own.
+	Apart bool
+	Rules oracle.Rules
 	// Statuses that the operator never writes, as merge patches, by what they are called.
 	Statuses map[string]any
+	// Contents that others write into a dependent and that the operator puts right, as merge patches, by the plural of its
+	// resource and what they are called.
+	Contents map[string]map[string]any
 	// Foreign: an object that looks like a dependent, and is the user's; nil: there is none.
 	Foreign func(*unstructured.Unstructured) bool
 	// Goals whose plans are tried, such as G1; nil is all.
 	Goals []string
 	// Share: of the fixed sample this operator has one part in so many of what the training operator has.
 	Share int
+	// Sample are the scenarios that the fixed sample takes plans from; nil is all.
+	Sample []string
 	// Basics: every request of every scenario meets a 409, a 500 and a lost answer in each run of everything, before samples
 	// of the other faults are drawn.
 	Basics bool
@@ -43,7 +52,7 @@ type Operator struct {
 
 // Operators are all that the rig takes.
 func Operators() []*Operator {
-	all := []*Operator{training(), fooBars()}
+	all := []*Operator{training(), fooBars(), mpi(), mpiV2Beta1()}
 	for _, o := range all {
 		for i := range o.Scenarios {
 			s := &o.Scenarios[i]
@@ -72,11 +81,16 @@ func (o *Operator) Own(objects []*unstructured.Unstructured) []*unstructured.Uns
 // Timed: healthy jobs beside this run are timed.
 func (s Scenario) Timed() bool { return s.Operator.Canary && len(s.Flags) == 0 }
 
+// Sampled: the fixed sample takes plans from this scenario.
+func (s Scenario) Sampled() bool {
+	return s.Operator.Sample == nil || slices.Contains(s.Operator.Sample, s.Name)
+}
+
 // Resources lists what a history of these scenarios must watch.
 func Resources(scenarios []Scenario) []schema.GroupVersionResource {
 	found := map[schema.GroupVersionResource]bool{core("events"): true}
 	for _, s := range scenarios {
-		for _, r := range slices.Concat([]schema.GroupVersionResource{s.Resource}, s.Operator.Dependents, s.Extras) {
+		for _, r := range slices.Concat([]schema.GroupVersionResource{s.Resource}, s.Operator.Dependents, s.Operator.Unwatched, s.Extras) {
 			found[r] = true
 		}
 	}

@@ -163,7 +163,7 @@ func (a Actor) store(ctx context.Context, objects dynamic.ResourceInterface, u *
 	if err != nil {
 		return fmt.Errorf("create %s %s/%s: %w", u.GetKind(), a.Namespace, u.GetName(), err)
 	}
-	return a.Run.Told(ctx, made)
+	return a.Run.AwaitReported(ctx, made)
 }
 
 // CleanUp deletes what is left of a run, and waits until it is gone.
@@ -199,7 +199,7 @@ func (a Actor) remove(ctx context.Context, u *unstructured.Unstructured, propaga
 	}
 	later := u.DeepCopy()
 	later.SetResourceVersion(strconv.FormatUint(history.Revision(u)+1, 10)) // that of the deletion is not known
-	return a.Run.Told(ctx, later)
+	return a.Run.AwaitReported(ctx, later)
 }
 
 // of is where the objects are that are like this one.

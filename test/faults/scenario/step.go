@@ -28,7 +28,7 @@ func edit(what string, when Check, patch string) Step {
 		if err != nil {
 			return fmt.Errorf("%s: patch job %s/%s: %w", what, a.Namespace, a.Job, err)
 		}
-		return a.Run.Told(ctx, now)
+		return a.Run.AwaitReported(ctx, now)
 	}}
 }
 
@@ -167,7 +167,7 @@ func (a Actor) patchStatus(ctx context.Context, u *unstructured.Unstructured, ki
 	if err != nil {
 		return fmt.Errorf("patch the status of %s %s/%s: %w", u.GetKind(), a.Namespace, u.GetName(), err)
 	}
-	return a.Run.Told(ctx, now)
+	return a.Run.AwaitReported(ctx, now)
 }
 
 // admit is a gang scheduler's: it lets the pods of the job's group in.

@@ -130,7 +130,7 @@ func edits() []Scenario {
 	noChildren := children()
 	// An author who repairs a spec has read what is wrong with it: an operator that dies before it tells need not tell
 	// of what is no more.
-	known := all(was("Stalled"), told(path))
+	known := all(was("Stalled"), reported(path))
 	return []Scenario{
 		{Name: "scale-up", Manifest: tfJob("", workers(1, "")),
 			Steps: []Step{edit("two workers", run("worker-0"), `{"spec":{"tfReplicaSpecs":{"Worker":{"replicas":2}}}}`)},

@@ -30,7 +30,7 @@ const (
 	settled = 3 * time.Second
 )
 
-// TestEveryScenarioTwice lives every scenario twice with the real operator on a real control plane: the second run ends as the
+// TestEveryScenarioTwice runs every scenario twice with the real operator on a real control plane: the second run ends as the
 // first, and no oracle finds anything.
 func TestEveryScenarioTwice(t *testing.T) {
 	if testing.Short() {
@@ -63,10 +63,10 @@ func TestEveryScenarioTwice(t *testing.T) {
 			t.Run(s.Name, func(t *testing.T) {
 				t.Parallel()
 				space := spaces[strings.Join(s.Flags, " ")]
-				lives := twice(ctx, t, s, func(job string) scenario.Actor {
+				runs := twice(ctx, t, s, func(job string) scenario.Actor {
 					return scenario.Actor{Client: client, Namespace: space, Job: job, Run: recorder.RunOf(s.Subject(scenario.Places{Namespace: space}, job))}
 				})
-				for _, a := range lives {
+				for _, a := range runs {
 					compare(ctx, t, a.Run, disturbed.RunOf(a.Run.Subject()))
 				}
 			})
@@ -141,7 +141,7 @@ func compare(ctx context.Context, t *testing.T, plain, disturbed *history.Run) {
 	if len(all) == 0 {
 		t.Fatal("nothing was recorded")
 	}
-	if err := disturbed.Told(ctx, all[len(all)-1].Object); err != nil {
+	if err := disturbed.AwaitReported(ctx, all[len(all)-1].Object); err != nil {
 		t.Fatal(err)
 	}
 	text := func(l *history.Run) (lines []string) {
@@ -155,7 +155,7 @@ func compare(ctx context.Context, t *testing.T, plain, disturbed *history.Run) {
 	}
 }
 
-// twice lives a scenario two times at once.
+// twice runs a scenario two times at once.
 func twice(ctx context.Context, t *testing.T, s scenario.Scenario, actor func(job string) scenario.Actor) []scenario.Actor {
 	first, second := actor(s.Name+"-1"), actor(s.Name+"-2")
 	done := make(chan error, 2)

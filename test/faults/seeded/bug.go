@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"time"
 
 	"golang.org/x/tools/txtar"
 )
@@ -22,7 +23,12 @@ type Bug struct {
 	Package   string // of the test that catches it, as go test wants it: "./training/convert"
 	Run       string // the pattern for -run
 	Edits     []Edit
+	// Within is how long the test may take. One on a control plane waits for an end that does not come.
+	Within time.Duration
 }
+
+// usually a test finds a bug within this time.
+const usually = 2 * time.Minute
 
 // Edit puts lines in the place of others. Before must stand in the file exactly once.
 type Edit struct{ File, Before, After string }
@@ -50,7 +56,7 @@ func All() ([]Bug, error) {
 
 func parse(name string, data []byte) (Bug, error) {
 	archive := txtar.Parse(data)
-	bug := Bug{Name: name}
+	bug := Bug{Name: name, Within: usually}
 	for line := range strings.Lines(string(archive.Comment)) {
 		if strings.TrimSpace(line) == "" {
 			continue
@@ -89,6 +95,12 @@ func (b *Bug) fact(line string) error {
 		b.Wrong = value
 	case "catch":
 		b.Package, b.Run, _ = strings.Cut(value, " ")
+	case "within":
+		within, err := time.ParseDuration(value)
+		if err != nil {
+			return fmt.Errorf("read %q: %w", line, err)
+		}
+		b.Within = within
 	default:
 		return fmt.Errorf("unknown key in %q", line)
 	}

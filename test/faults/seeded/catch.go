@@ -1,6 +1,7 @@
 package seeded
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,9 +28,10 @@ func (b Bug) Catch(ctx context.Context, root string) (caught bool, output string
 	if err != nil {
 		return false, "", err
 	}
-	cmd := exec.CommandContext(ctx, "go", "test", "-overlay", file, "-vet=off", "-count=1", "-timeout=2m", "-run", b.Run, b.Package)
+	cmd := exec.CommandContext(ctx, "go", "test", "-overlay", file, "-vet=off", "-count=1", "-timeout="+cmp.Or(b.Within, usually).String(), "-run", b.Run, b.Package)
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "RAPID_NOFAILFILE=true") // a failure that is wanted is nothing to keep
+	// A failure that is wanted is nothing to keep. What the test builds has the bug as well: an operator, for a control plane.
+	cmd.Env = append(os.Environ(), "RAPID_NOFAILFILE=true", "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+file))
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	text, err := cmd.CombinedOutput()

@@ -7,6 +7,7 @@
 //	found: a user of ...                                by whom, or how
 //	wrong: a job without ...                            what went wrong, in one sentence
 //	catch: ./training/convert TestGolden/^roles.txtar$  a package and a -run pattern: the test that must fail
+//	within: 6m                                          how long that may take, unless it is 2 minutes
 //	-- before training/convert/roles.go --              whole lines that stand in the file exactly once
 //	-- after training/convert/roles.go --               what takes their place; more such pairs may follow
 //

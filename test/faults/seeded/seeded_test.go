@@ -73,7 +73,7 @@ func TestEachBugIsCaught(t *testing.T) {
 			places <- struct{}{}
 			defer func() { <-places }()
 			begin := time.Now()
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), b.Within+3*time.Minute) // it is compiled first
 			defer cancel()
 			caught, output, err := b.Catch(ctx, root)
 			took := time.Since(begin).Round(100 * time.Millisecond)
@@ -125,7 +125,7 @@ func TestParse(t *testing.T) {
 	if err != nil || b.Package != "./p" || b.Run != "TestX/y z" || len(b.Edits) != 2 || b.Edits[0] != (Edit{"f.go", "a\n", ""}) {
 		t.Errorf("%+v, %v", b, err)
 	}
-	for _, wrong := range []string{head, pair, head + "-- before f.go --\n", head + "-- before f.go --\n-- after g.go --\n", head + "more: x\n" + pair, "reference: r\n" + pair} {
+	for _, wrong := range []string{head, pair, head + "-- before f.go --\n", head + "-- before f.go --\n-- after g.go --\n", head + "more: x\n" + pair, "reference: r\n" + pair, head + "within: x\n" + pair} {
 		if _, err := parse("n", []byte(wrong)); err == nil {
 			t.Errorf("read without complaint:\n%s", wrong)
 		}

@@ -73,7 +73,7 @@ func (s *schedule) gone(p *pod) {
 
 // collectorSteps: what the garbage collector may do.
 func (s *schedule) collectorSteps(c *choices) {
-	for _, step := range s.world.Collect() {
+	for _, step := range s.model.Collect() {
 		c.add(4, func() { s.note("collector: %s", step.What); step.Do(); s.absorb() })
 	}
 }

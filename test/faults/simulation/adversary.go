@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"stoic/test/faults/world"
+	"stoic/test/faults/apimodel"
 )
 
 // profile is what kind of adversary a schedule has. Each has its own preferences: some faults happen often in some schedules
@@ -185,8 +185,8 @@ func (s *schedule) serve(q *request, stale bool) answer {
 		clear(q.from.made) // a pass reads around caches that lag; what comes after it may trust them again
 	}
 	known := s.judge.before(q)
-	code, body := s.world.Do(q.http)
-	changed := s.world.Version() != s.absorbed
+	code, body := s.model.Do(q.http)
+	changed := s.model.Version() != s.absorbed
 	s.note("serve %s -> %d%s", short(q), code, said(code, body))
 	s.absorb()
 	if q.method == http.MethodPost {
@@ -217,7 +217,7 @@ func (s *schedule) reflect(q *request, stale bool) (answer, int64) {
 	if initial && s.profile.noWatchList {
 		return refusal(http.StatusUnprocessableEntity, "Invalid", `sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled`), 0
 	}
-	at := s.world.Version()
+	at := s.model.Version()
 	if named && q.watches() && !initial {
 		return s.cache.open(q, since), since
 	}
@@ -310,7 +310,7 @@ func (s *schedule) watchSteps(goesOn, faults *choices, w *stream) {
 	})
 }
 
-func (s *schedule) deliver(w *stream, c world.Change) {
+func (s *schedule) deliver(w *stream, c apimodel.Change) {
 	s.note("deliver %d %s %s %s v%d", w.from.id, c.Type, c.Resource, c.Name, c.Version)
 	w.send(c.Type, c.Object)
 	w.position = c.Version

@@ -6,12 +6,12 @@ import (
 	"net/url"
 	"strconv"
 
-	"stoic/test/faults/world"
+	"stoic/test/faults/apimodel"
 )
 
-// cache is what stands between watchers and the world: an API server may answer a reflector from its watch cache, which
+// cache is what stands between watchers and the model: an API server may answer a reflector from its watch cache, which
 // lags, and each watcher hears at a pace of its own.
-type cache struct{ world *world.World }
+type cache struct{ model *apimodel.Model }
 
 // list answers a LIST as of a version.
 func (c cache) list(q *request, at int64) answer {
@@ -23,22 +23,22 @@ func (c cache) list(q *request, at int64) answer {
 	}
 	where.RawQuery = query.Encode()
 	as.URL = &where
-	code, body := c.world.Do(&as)
+	code, body := c.model.Do(&as)
 	return answer{code: code, body: body}
 }
 
 // open answers a WATCH that begins at a version, with what is there then if the watcher asks for it.
 func (c cache) open(q *request, at int64) answer {
-	watch, code, body := c.world.Watching(q.http)
+	watch, code, body := c.model.Watching(q.http)
 	if watch == nil {
 		return answer{code: code, body: body}
 	}
 	s := q.from.gate.open(q, watch, at)
 	if watch.Initial {
 		var list struct{ Items []json.RawMessage }
-		_ = json.Unmarshal(c.list(q, at).body, &list) // the world writes JSON
+		_ = json.Unmarshal(c.list(q, at).body, &list) // the model writes JSON
 		for _, object := range list.Items {
-			s.send(world.Added, object)
+			s.send(apimodel.Added, object)
 		}
 		s.send("BOOKMARK", watch.Bookmark(at, true))
 	}
@@ -46,11 +46,11 @@ func (c cache) open(q *request, at int64) answer {
 }
 
 // next is the next event that a watcher may hear.
-func (c cache) next(s *stream) (world.Change, bool) {
-	seen := c.world.Seen(s.watch, s.position)
+func (c cache) next(s *stream) (apimodel.Change, bool) {
+	seen := c.model.Seen(s.watch, s.position)
 	if len(seen) == 0 {
-		s.position = c.world.Version()
-		return world.Change{}, false
+		s.position = c.model.Version()
+		return apimodel.Change{}, false
 	}
 	return seen[0], true
 }
@@ -79,6 +79,6 @@ func (m meta) controller() string {
 
 func metaOf(object []byte) meta {
 	var o struct{ Metadata meta }
-	_ = json.Unmarshal(object, &o) // the world writes JSON
+	_ = json.Unmarshal(object, &o) // the model writes JSON
 	return o.Metadata
 }

@@ -1,9 +1,9 @@
 // Package simulation answers one question: does the controller get there, whatever happens on the way?
 //
-// The real controller, all of it, runs on a model of the API server (package world) in a bubble of package synctest, in
+// The real controller, all of it, runs on a model of the API server (package apimodel) in a bubble of package synctest, in
 // which time is false and everything is decided by one seed:
 //
-//	controller.Run --request--> gate --one at a time--> world
+//	controller.Run --request--> gate --one at a time--> model
 //	      ^                      |                        |
 //	      '---answer, watch------'<--- the adversary -----'
 //

@@ -8,12 +8,12 @@ import (
 	"stoic/training"
 )
 
-// examine says whether the world is as the job asks for, now that it is at rest.
+// examine says whether the model is as the job asks for, now that it is at rest.
 //
 //	the job           its children                                   its status
 //	gone              none that name it as their owner               -
 //	is no job         as they were                                   Stalled, and an event with the path
-//	is over           as cleanPodPolicy says                         a verdict that some pod, or a limit, bears out
+//	is over           as cleanPodPolicy says                         a terminal condition that some pod, or a limit, bears out
 //	is suspended      none                                           Suspended, not Running
 //	else              one live pod and one service for each replica, not Suspended; Running if its pods do; the counts
 func (s *schedule) examine() {
@@ -33,14 +33,14 @@ func (s *schedule) examine() {
 			s.violated("at rest: %s belongs to a job that is gone", name)
 		}
 	}
-	switch verdict := j.status.verdict(); {
+	switch terminal := j.status.terminal(); {
 	case j.gone:
 	case j.deleting:
 		s.violated("at rest: the job is still being deleted")
 	case j.broken != "":
 		s.examineBroken(j)
-	case verdict != "":
-		s.examineOver(j, verdict)
+	case terminal != "":
+		s.examineOver(j, terminal)
 	case j.suspend:
 		s.examineSuspended(j)
 	default:
@@ -76,7 +76,7 @@ func (s *schedule) mine(j *jobVersion) (pods map[string]*pod, services map[strin
 	return pods, services
 }
 
-func (s *schedule) examineOver(j *jobVersion, verdict string) {
+func (s *schedule) examineOver(j *jobVersion, terminal string) {
 	pods, services := s.mine(j)
 	for name, p := range pods {
 		if j.clean == "All" || j.clean == "Running" && !p.over() {
@@ -102,24 +102,24 @@ func (s *schedule) examineOver(j *jobVersion, verdict string) {
 			s.violated("at rest: the job is over and %d replicas of %s are active", n.Active, role)
 		}
 	}
-	s.examineVerdict(j, verdict)
+	s.examineTerminal(j, terminal)
 }
 
-// examineVerdict: something that has happened bears it out.
-func (s *schedule) examineVerdict(j *jobVersion, verdict string) {
+// examineTerminal: something that has happened bears it out.
+func (s *schedule) examineTerminal(j *jobVersion, terminal string) {
 	of := s.mirror.failed
 	switch {
-	case verdict == "Succeeded":
+	case terminal == "Succeeded":
 		of = s.mirror.succeeded
 	case s.manifest.deadline != nil, s.manifest.backoff != nil, s.user.tampered:
-		return // a verdict of which no trace is left is put back as Failed
+		return // a terminal condition of which no trace is left is put back as Failed
 	}
 	for key := range of {
 		if strings.HasPrefix(key, j.uid+"/") {
 			return
 		}
 	}
-	s.violated("at rest: the job is said to have %s, and no pod ever has", verdict)
+	s.violated("at rest: the job is said to have %s, and no pod ever has", terminal)
 }
 
 func (s *schedule) examineSuspended(j *jobVersion) {
@@ -228,7 +228,7 @@ func (s *schedule) examineCounts(j *jobVersion, pods map[string]*pod) {
 		if r.name == lead {
 			running, succeeded = int(active), int(ended)
 			if done(pods, r.replicas, succeeded, running) {
-				s.violated("at rest: the lead has succeeded and the job has no verdict")
+				s.violated("at rest: the lead has succeeded and the job has no terminal condition")
 			}
 		}
 		if got := j.status.Replicas[r.name]; got.Active != active || got.Succeeded != ended || got.Failed != 0 {

@@ -10,7 +10,7 @@ const (
 	quietPeriod = 5*time.Minute + 20*time.Second
 	// stays is for how much longer nothing may be written; longStays in every twenty-fifth schedule.
 	stays, longStays = time.Minute, time.Hour
-	// patience is within how much time, and how many steps, a fair world must come to rest.
+	// patience is within how much time, and how many steps, a fair model must come to rest.
 	patience, patientSteps = 3 * time.Hour, 3000
 )
 
@@ -34,7 +34,7 @@ func (s *schedule) fair() {
 	}
 	s.pass(time.Second)
 	if !s.rest(quietPeriod) {
-		s.violated("the world does not come to rest")
+		s.violated("the model does not come to rest")
 		return
 	}
 	s.examine()
@@ -42,19 +42,19 @@ func (s *schedule) fair() {
 	if s.Seed%25 == 0 {
 		longer = longStays
 	}
-	before := s.world.Version()
-	if s.note("it must stay so for %s", longer); !s.rest(longer) || s.world.Version() != before {
+	before := s.model.Version()
+	if s.note("it must stay so for %s", longer); !s.rest(longer) || s.model.Version() != before {
 		s.violated("after it had come to rest, something was written")
 	}
 }
 
-// rest runs the fair world until nothing was committed for some time.
+// rest runs the fair model until nothing was committed for some time.
 func (s *schedule) rest(quiet time.Duration) bool {
-	begin, last, version := time.Now(), time.Now(), s.world.Version()
+	begin, last, version := time.Now(), time.Now(), s.model.Version()
 	for steps := 0; steps < patientSteps && time.Since(begin) < patience; steps++ {
 		s.settle()
 		acted := s.fairStep()
-		if now := s.world.Version(); now != version {
+		if now := s.model.Version(); now != version {
 			last, version = time.Now(), now
 		}
 		if acted {
@@ -108,7 +108,7 @@ func (s *schedule) fairStep() bool {
 		}
 		return true
 	}
-	for _, step := range s.world.Collect() {
+	for _, step := range s.model.Collect() {
 		s.note("collector: %s", step.What)
 		step.Do()
 		s.absorb()

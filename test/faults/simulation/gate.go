@@ -14,7 +14,7 @@ import (
 	"strings"
 	"sync"
 
-	"stoic/test/faults/world"
+	"stoic/test/faults/apimodel"
 )
 
 // gate is where the requests of all processes wait for the adversary.
@@ -105,7 +105,7 @@ func (p *process) read(r *http.Request) (*request, error) {
 		q.body = body
 		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
-	if q.resource, _, q.name = world.Target(r.URL.Path); q.resource == "" {
+	if q.resource, _, q.name = apimodel.Target(r.URL.Path); q.resource == "" {
 		q.resource = "discovery"
 	}
 	q.query.Del("timeoutSeconds") // client-go draws it
@@ -217,7 +217,7 @@ type stream struct {
 	from     *process
 	gate     *gate
 	resource string
-	watch    *world.Watch
+	watch    *apimodel.Watch
 	position int64 // all events up to this version were sent, or do not concern the watcher
 	ctx      context.Context
 
@@ -230,7 +230,7 @@ type stream struct {
 // room for the events that one watcher has been sent and not read: those of one state at most.
 const room = 64
 
-func (g *gate) open(q *request, watch *world.Watch, position int64) *stream {
+func (g *gate) open(q *request, watch *apimodel.Watch, position int64) *stream {
 	s := &stream{from: q.from, gate: g, resource: q.resource, watch: watch, position: position, ctx: q.http.Context(),
 		chunks: make(chan []byte, room), ended: make(chan struct{})}
 	g.mu.Lock()

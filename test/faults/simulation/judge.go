@@ -15,7 +15,7 @@ import (
 //	DELETE                   name the UID of what it means; of a pod: one that failed, or that the job asks for no more
 //	                         in some version that the process may still believe in
 //	POST of a pod, service   be for what its process was not told that it has made, and be for the job that is there, if the process cannot know that this is being deleted, or over
-//	PATCH of a status        keep the verdict
+//	PATCH of a status        keep the terminal condition
 type judge struct {
 	*schedule
 	// excused counts, by name, the pods that others have taken away.
@@ -94,7 +94,7 @@ func (j *judge) created(q *request, b before) {
 	if !b.believes(mine(func(v *jobVersion) bool { return !v.gone && !v.deleting })) {
 		j.violated("%s %s was made for a job that is gone or going, and the operator knew", q.resource, m.Name)
 	}
-	if !b.believes(mine(func(v *jobVersion) bool { return v.status.verdict() == "" })) {
+	if !b.believes(mine(func(v *jobVersion) bool { return v.status.terminal() == "" })) {
 		j.violated("%s %s was made for a job that is over, and the operator knew", q.resource, m.Name)
 	}
 	if !b.believes(mine(func(v *jobVersion) bool {
@@ -133,7 +133,7 @@ func (j *judge) deleted(q *request, b before) {
 	if options.Preconditions.UID == "" {
 		j.violated("DELETE %s %s names no UID", q.resource, q.name)
 	}
-	over := func(v *jobVersion) bool { return v.status.verdict() != "" || strings.Contains(v.ledger, `"verdict"`) }
+	over := func(v *jobVersion) bool { return v.status.terminal() != "" || strings.Contains(v.ledger, `"verdict"`) }
 	unwanted := func(v *jobVersion) bool { return v.suspend || over(v) || !j.asked(v, q.name) }
 	ours := func(c *child) bool {
 		owner := c.owner
@@ -167,8 +167,8 @@ func (j *judge) deleted(q *request, b before) {
 }
 
 func (j *judge) patched(q *request, b before) {
-	was, is := b.job.status.verdict(), j.mirror.job().status.verdict()
+	was, is := b.job.status.terminal(), j.mirror.job().status.terminal()
 	if was != "" && is != was && !j.mirror.job().gone {
-		j.violated("the verdict %s became %q", was, is)
+		j.violated("the terminal condition %s became %q", was, is)
 	}
 }

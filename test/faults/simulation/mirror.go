@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"stoic/test/faults/world"
+	"stoic/test/faults/apimodel"
 )
 
-// mirror is what the judge knows of the world: the objects as they are, every version of the job, and what was ever true
+// mirror is what the judge knows of the model: the objects as they are, every version of the job, and what was ever true
 // of a pod.
 type mirror struct {
 	manifest *manifest
@@ -53,8 +53,8 @@ func (s *jobStatus) is(t string) bool {
 	return false
 }
 
-// verdict is Succeeded or Failed, whichever a reader of the status would take the job to have come to.
-func (s *jobStatus) verdict() string {
+// terminal is Succeeded or Failed, whichever a reader of the status would take the job to have come to.
+func (s *jobStatus) terminal() string {
 	for _, c := range s.Conditions {
 		if (c.Type == "Succeeded" || c.Type == "Failed") && c.Status == "True" && c.Reason != "InvalidSpec" {
 			return c.Type
@@ -94,8 +94,8 @@ func (m *mirror) job() *jobVersion {
 }
 
 // absorb takes note of one change.
-func (m *mirror) absorb(c world.Change, broken string) {
-	deleted := c.Type == world.Deleted
+func (m *mirror) absorb(c apimodel.Change, broken string) {
+	deleted := c.Type == apimodel.Deleted
 	switch c.Resource {
 	case m.manifest.kind.Plural:
 		m.jobs = append(m.jobs, m.readJob(c, broken))
@@ -129,7 +129,7 @@ func (m *mirror) absorb(c world.Change, broken string) {
 			delete(m.dependents, c.Resource+"/"+c.Name)
 		}
 	case "events":
-		text := func(path ...string) string { t, _ := world.Get(c.Tree, path...).(string); return t }
+		text := func(path ...string) string { t, _ := apimodel.Get(c.Tree, path...).(string); return t }
 		m.events = append(m.events, event{text("reason"), text("involvedObject", "fieldPath"), text("type"), text("involvedObject", "uid"), text("message")})
 	}
 }
@@ -145,9 +145,9 @@ func (m *mirror) disown(was, is *child, at int64) {
 	}
 }
 
-func readChild(c world.Change) child {
-	k := child{Name: c.Name, UID: c.UID, Labels: c.Labels, deleting: world.Get(c.Tree, "metadata", "deletionTimestamp") != nil}
-	owners, _ := world.Get(c.Tree, "metadata", "ownerReferences").([]any)
+func readChild(c apimodel.Change) child {
+	k := child{Name: c.Name, UID: c.UID, Labels: c.Labels, deleting: apimodel.Get(c.Tree, "metadata", "deletionTimestamp") != nil}
+	owners, _ := apimodel.Get(c.Tree, "metadata", "ownerReferences").([]any)
 	for _, o := range owners {
 		owner, _ := o.(map[string]any)
 		if controls, _ := owner["controller"].(bool); controls {
@@ -157,15 +157,15 @@ func readChild(c world.Change) child {
 	return k
 }
 
-func (m *mirror) readJob(c world.Change, broken string) jobVersion {
-	v := jobVersion{version: c.Version, gone: c.Type == world.Deleted, uid: c.UID, replicas: map[string]int{}, broken: broken,
-		deleting: world.Get(c.Tree, "metadata", "deletionTimestamp") != nil}
-	v.ledger, _ = world.Get(c.Tree, "metadata", "annotations", labelLedger).(string)
-	v.suspend, _ = world.Get(c.Tree, "spec", "runPolicy", "suspend").(bool)
-	v.clean, _ = world.Get(c.Tree, "spec", "runPolicy", "cleanPodPolicy").(string)
-	roles, _ := world.Get(c.Tree, "spec", m.manifest.rolesField()).(map[string]any)
+func (m *mirror) readJob(c apimodel.Change, broken string) jobVersion {
+	v := jobVersion{version: c.Version, gone: c.Type == apimodel.Deleted, uid: c.UID, replicas: map[string]int{}, broken: broken,
+		deleting: apimodel.Get(c.Tree, "metadata", "deletionTimestamp") != nil}
+	v.ledger, _ = apimodel.Get(c.Tree, "metadata", "annotations", labelLedger).(string)
+	v.suspend, _ = apimodel.Get(c.Tree, "spec", "runPolicy", "suspend").(bool)
+	v.clean, _ = apimodel.Get(c.Tree, "spec", "runPolicy", "cleanPodPolicy").(string)
+	roles, _ := apimodel.Get(c.Tree, "spec", m.manifest.rolesField()).(map[string]any)
 	for name, r := range roles {
-		v.replicas[strings.ToLower(name)] = number(world.Get(r.(map[string]any), "replicas"))
+		v.replicas[strings.ToLower(name)] = number(apimodel.Get(r.(map[string]any), "replicas"))
 	}
 	if text, err := json.Marshal(c.Tree["status"]); err == nil {
 		_ = json.Unmarshal(text, &v.status) // whatever can be read of it
@@ -184,14 +184,14 @@ func number(value any) int {
 	return 0
 }
 
-func readPod(c world.Change, container string) *pod {
+func readPod(c apimodel.Change, container string) *pod {
 	p := &pod{child: readChild(c), code: -1}
-	p.phase, _ = world.Get(c.Tree, "status", "phase").(string)
-	statuses, _ := world.Get(c.Tree, "status", "containerStatuses").([]any)
+	p.phase, _ = apimodel.Get(c.Tree, "status", "phase").(string)
+	statuses, _ := apimodel.Get(c.Tree, "status", "containerStatuses").([]any)
 	for _, one := range statuses {
 		s, _ := one.(map[string]any)
 		p.restarts += number(s["restartCount"])
-		if code := world.Get(s, "state", "terminated", "exitCode"); code != nil && s["name"] == container {
+		if code := apimodel.Get(s, "state", "terminated", "exitCode"); code != nil && s["name"] == container {
 			p.code = number(code)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"stoic/controller"
-	"stoic/test/faults/world"
+	"stoic/test/faults/apimodel"
 	"stoic/training"
 	"stoic/training/operator"
 )
@@ -34,14 +34,14 @@ type Outcome struct {
 	Hash       uint64 // of the trace
 }
 
-// schedule is one run: a job, its world, the processes of the operator, and the adversary.
+// schedule is one run: a job, its model, the processes of the operator, and the adversary.
 type schedule struct {
 	Outcome
 	*gate
 	rng      *rand.Rand
 	profile  profile
 	manifest *manifest
-	world    *world.World
+	model    *apimodel.Model
 	cache    cache
 	mirror   *mirror
 	user     user
@@ -74,24 +74,24 @@ func newSchedule(seed uint64) *schedule {
 	m := drawManifest(rng)
 	s := &schedule{Outcome: Outcome{Seed: seed, Faults: map[string]int{}}, gate: &gate{arrived: make(chan struct{}, 1), served: discovery(m.kind)}, rng: rng,
 		manifest: m, mirror: newMirror(m), profile: drawProfile(rng), begin: time.Now()}
-	s.world = world.New(time.Now, resources(m.kind)...)
-	s.cache = cache{s.world}
-	s.absorbed = s.world.Version()
+	s.model = apimodel.New(time.Now, resources(m.kind)...)
+	s.cache = cache{s.model}
+	s.absorbed = s.model.Version()
 	s.user = user{schedule: s}
 	s.judge = judge{schedule: s, excused: map[string]int{}}
 	return s
 }
 
-func resources(kind *training.Kind) []world.Resource {
+func resources(kind *training.Kind) []apimodel.Resource {
 	r := kind.Resource()
-	all := []world.Resource{
+	all := []apimodel.Resource{
 		{Group: r.Group, Version: r.Version, Plural: r.Plural, Kind: r.Kind, Status: true, Namespaced: true},
 		{Version: "v1", Plural: "pods", Kind: "Pod", Status: true, Namespaced: true},
 		{Version: "v1", Plural: "services", Kind: "Service", Status: true, Namespaced: true},
 		{Version: "v1", Plural: "events", Kind: "Event", Namespaced: true},
 	}
 	for _, d := range kind.DependentKinds {
-		all = append(all, world.Resource{Group: d.Group, Version: d.Version, Plural: d.Plural, Kind: d.Kind, Status: d == training.Autoscalers(), Namespaced: true})
+		all = append(all, apimodel.Resource{Group: d.Group, Version: d.Version, Plural: d.Plural, Kind: d.Kind, Status: d == training.Autoscalers(), Namespaced: true})
 	}
 	return all
 }
@@ -116,7 +116,7 @@ func discovery(kind *training.Kind) map[string][]byte {
 
 // note writes one line of the trace.
 func (s *schedule) note(format string, values ...any) {
-	s.Trace = append(s.Trace, fmt.Sprintf("%7.1fs v%d ", time.Since(s.begin).Seconds(), s.world.Version())+fmt.Sprintf(format, values...))
+	s.Trace = append(s.Trace, fmt.Sprintf("%7.1fs v%d ", time.Since(s.begin).Seconds(), s.model.Version())+fmt.Sprintf(format, values...))
 }
 
 func (s *schedule) violated(format string, values ...any) {
@@ -128,7 +128,7 @@ func (s *schedule) violated(format string, values ...any) {
 	s.note("VIOLATION %s", text)
 }
 
-// run is the whole life: the adversary's steps, then the fair ones.
+// run is the whole schedule: the adversary's steps, then the fair ones.
 func (s *schedule) run() {
 	s.note("%s", s.manifest.object())
 	s.user.create()
@@ -166,9 +166,9 @@ func (s *schedule) settle() {
 	s.Steps++
 }
 
-// absorb brings the mirror up to the world.
+// absorb brings the mirror up to the model.
 func (s *schedule) absorb() {
-	for _, c := range s.world.Changes(s.absorbed) {
+	for _, c := range s.model.Changes(s.absorbed) {
 		s.mirror.absorb(c, s.user.broken)
 		s.absorbed = c.Version
 	}
@@ -178,7 +178,7 @@ func (s *schedule) absorb() {
 func (s *schedule) start() {
 	p := &process{id: len(s.processes), gate: s.gate, jobs: s.manifest.kind.Plural, watched: map[string]*trouble{}, knows: map[string]int64{}, made: map[string]string{}, done: make(chan struct{})}
 	c, err := controller.New(controller.Options{
-		Config: &rest.Config{Host: "http://world", QPS: -1, Transport: p, ContentConfig: rest.ContentConfig{ContentType: "application/json"}},
+		Config: &rest.Config{Host: "http://model", QPS: -1, Transport: p, ContentConfig: rest.ContentConfig{ContentType: "application/json"}},
 		Name:   operator.Name, Watches: operator.Watches([]*training.Kind{s.manifest.kind}, operator.NewMetrics(prometheus.NewRegistry())), Workers: 1, EventQPS: -1, Identity: "me", Log: zap.NewNop(),
 		Registry: prometheus.NewRegistry(), Now: time.Now})
 	if err != nil {
@@ -196,7 +196,7 @@ func (s *schedule) start() {
 	s.note("process %d starts", p.id)
 }
 
-// crash ends a process where it stands. Its goroutines run on for a while, but nothing that they do reaches the world.
+// crash ends a process where it stands. Its goroutines run on for a while, but nothing that they do reaches the model.
 func (s *schedule) crash(p *process) {
 	s.note("process %d dies", p.id)
 	s.Crashes++
@@ -221,12 +221,12 @@ func (s *schedule) finish() Outcome {
 
 // request sends one request of somebody else than the operator: the user, a kubelet.
 func (s *schedule) request(who, method, path, contentType string, body []byte) int {
-	r, err := http.NewRequest(method, "http://world"+path, strings.NewReader(string(body)))
+	r, err := http.NewRequest(method, "http://model"+path, strings.NewReader(string(body)))
 	if err != nil {
 		panic(fmt.Sprintf("make a request: %v", err)) // method and path are ours
 	}
 	r.Header.Set("Content-Type", contentType)
-	code, answer := s.world.Do(r)
+	code, answer := s.model.Do(r)
 	s.note("%s: %s %s %s -> %d", who, method, path, body, code)
 	if code >= 400 && code != http.StatusNotFound && code != http.StatusConflict {
 		panic(fmt.Sprintf("seed %d: %s: %s %s %s: %s", s.Seed, who, method, path, body, answer))

@@ -96,14 +96,7 @@ func check(options any, _ func(string) bool) (problems, warnings []schema.Proble
 		problems = append(problems, schema.Problem{Code: schema.OutOfRange, Path: "spec.slotsPerWorker", Found: fmt.Sprintf("number %d", *n),
 			Want: "be 0 or more"})
 	}
-	if at := deref(spec.SSHAuthMountPath); strings.Contains(at, ":") {
-		problems = append(problems, schema.Problem{Code: schema.InvalidValue, Path: "spec.sshAuthMountPath", Found: schema.Quote(at),
-			Want: `be a path without ":"`})
-	}
-	if at := deref(spec.SSHAuthMountPath); path.Clean(at) == configPath {
-		problems = append(problems, schema.Problem{Code: schema.InvalidValue, Path: "spec.sshAuthMountPath", Found: schema.Quote(at),
-			Want: "be another path than " + configPath + ", where the hostfile of the launcher is mounted"})
-	}
+	problems = append(problems, checkSSHPath(deref(spec.SSHAuthMountPath))...)
 	for _, choice := range []struct {
 		field, value string
 		legal        []string
@@ -122,6 +115,33 @@ func check(options any, _ func(string) bool) (problems, warnings []schema.Proble
 			Want: "be " + strings.Join(quoted[:len(quoted)-1], ", ") + " or " + quoted[len(quoted)-1], Hint: schema.DidYouMean(choice.value, choice.legal, "")})
 	}
 	return problems, warnings
+}
+
+// systemFolders are those in which an image has what every program needs, ssh and sshd among them, or that belong to the
+// container runtime. A mount hides what is there.
+func systemFolders() []string {
+	return []string{"/", "/bin", "/dev", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys", "/usr", "/usr/bin", "/usr/lib", "/usr/lib64", "/usr/sbin"}
+}
+
+// checkSSHPath: a pod with another path than these can start, whatever the image makes of the key there. The kubelet takes a
+// path without a slash from the root.
+func checkSSHPath(at string) (problems []schema.Problem) {
+	if at == "" {
+		return nil
+	}
+	add := func(want, hint string) {
+		problems = append(problems, schema.Problem{Code: schema.InvalidValue, Path: "spec.sshAuthMountPath", Found: schema.Quote(at), Want: want, Hint: hint})
+	}
+	if strings.Contains(at, ":") {
+		add(`be a path without ":"`, "")
+	}
+	switch clean := path.Clean("/" + at); {
+	case clean == configPath:
+		add("be another path than "+configPath+", where the hostfile of the launcher is mounted", "")
+	case slices.Contains(systemFolders(), clean), strings.HasPrefix(clean, "/proc/"), strings.HasPrefix(clean, "/sys/"):
+		add("be a folder of its own, as the mount hides what the image has in "+clean, "take the folder .ssh of the user that the containers run as; leave it out for "+rootSSH)
+	}
+	return problems
 }
 
 // lower: the batch Job of the launcher says how the job ends, and has its limits. What becomes of a worker is nothing to

@@ -1,0 +1,216 @@
+package apimodel
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// collectedResources can own each other.
+func collectedResources() []string { return []string{"configmaps", "tfjobs", "services", "pods"} }
+
+// family of a namespace: objects that own each other.
+type family struct {
+	*pair
+	author
+	members []step
+	// stuck members outlive their deletion. Whether the dependents of one that do not block it go with it depends on who of
+	// the collector's workers comes first, here and there: such families have none of those.
+	stuck bool
+	// rests are the states in which the model's collector can have come to rest. Its workers race, here and there.
+	rests []*Model
+}
+
+// compareCollections lets the real garbage collector and the model's come to rest after the same deletions, and compares
+// what is left. It returns how many families were compared.
+func compareCollections(t *testing.T, r *real) int {
+	t.Helper()
+	numbers := chosen(max(*sequencesFlag/10, 5), *familyFlag, *onlyFlag)
+	if len(numbers) == 0 {
+		return 0
+	}
+	families := make([]*family, slices.Max(numbers)+1)
+	each := func(do func(*family) error) {
+		sideBySide(numbers, func(i int) {
+			if families[i] == nil {
+				return
+			}
+			if err := do(families[i]); err != nil {
+				t.Errorf("family %d: %v\nagain: go run ./test/faults -goals G10 -seed %d -family %d", i, err, *seedFlag, i)
+				families[i] = nil
+			}
+		})
+	}
+	for _, i := range numbers {
+		p, err := newPair(r, fmt.Sprintf("g%d-%d", *seedFlag, i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		families[i] = &family{pair: p, author: newAuthor(*seedFlag, uint64(1<<32+i))}
+	}
+	each((*family).found)
+	awaitCollector(t, r, "before")
+	each((*family).split)
+	awaitCollector(t, r, "after")
+	each((*family).settled)
+	if *familyFlag >= 0 && families[*familyFlag] != nil {
+		t.Logf("family %d:\n%s", *familyFlag, strings.Join(families[*familyFlag].reported, "\n"))
+	}
+	return len(numbers)
+}
+
+// found a family: each member may be owned by earlier ones.
+func (f *family) found() error {
+	f.stuck = f.one(2)
+	for i := range 3 + f.IntN(6) {
+		s := step{verb: "POST", resource: pick(f.author, collectedResources()...), name: fmt.Sprintf("m%d", i)}
+		object := manifest(s.resource, s.name)
+		meta := metaOf(object)
+		if owners := f.owners(); len(owners) > 0 {
+			meta["ownerReferences"] = owners
+		}
+		if f.stuck && f.one(4) {
+			meta["finalizers"] = []any{"example.com/stays"}
+		}
+		s.body = object
+		if diff, err := f.do(s); diff != "" || err != nil {
+			return fmt.Errorf("make a member: %w\n%s", err, diff)
+		}
+		f.members = append(f.members, s)
+	}
+	return nil
+}
+
+func (f *family) owners() (owners []any) {
+	for _, m := range f.members {
+		if !f.one(3) || len(owners) > 2 {
+			continue
+		}
+		made, _ := m.body.(tree)
+		o := tree{"apiVersion": made["apiVersion"], "kind": made["kind"], "name": m.name, "uid": "<uid " + m.resource + "/" + m.name + ">"}
+		if f.stuck || !f.one(3) {
+			o["blockOwnerDeletion"] = true
+		}
+		owners = append(owners, o)
+	}
+	return owners
+}
+
+// split a family by deletions, each after the collector came to rest.
+func (f *family) split() error {
+	for range 1 + f.IntN(3) {
+		m := pick(f.author, f.members...)
+		s := step{verb: "DELETE", resource: m.resource, name: m.name, body: tree{
+			"propagationPolicy": pick(f.author, "Background", "Foreground", "Foreground", "Orphan")}}
+		if diff, err := f.do(s); diff != "" || err != nil {
+			return fmt.Errorf("delete a member: %w\n%s\n%v", err, diff, f.reported)
+		}
+		if err := f.rest(); err != nil {
+			return err
+		}
+		if err := f.settled(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rest lets the model's collector work, in an order that is drawn; and in all others.
+func (f *family) rest() (err error) {
+	if f.rests, err = f.model.rests(); err != nil {
+		return fmt.Errorf("%w: %v", err, f.reported)
+	}
+	for range 1000 {
+		steps := f.model.Collect()
+		if len(steps) == 0 {
+			return nil
+		}
+		next := pick(f.author, steps...)
+		f.reported = append(f.reported, "the model's collector: "+next.What)
+		next.Do()
+	}
+	return fmt.Errorf("the model's collector does not come to rest: %v", f.reported)
+}
+
+// settled waits until what is left is the same as in the model, in the state to which the drawn order led or in another
+// state of rest that another order leads to. That is the model's state from then on.
+func (f *family) settled() error {
+	diff := ""
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		is, err := left(f.pair.right)
+		if err != nil {
+			return err
+		}
+		for _, at := range append([]*Model{f.model}, f.rests...) {
+			s := f.pair.left.clone(at.sending)
+			mine, err := left(s)
+			if err != nil {
+				return err
+			}
+			differs := cmp.Diff(mine, is)
+			if differs == "" {
+				f.model, f.pair.left, f.rests = at, s, nil
+				return nil
+			}
+			if at == f.model {
+				diff = differs
+			}
+		}
+	}
+	return fmt.Errorf("what is left, - model + real (and in none of %d other orders):\n%s\n%v", len(f.rests), diff, strings.Join(f.reported, "\n"))
+}
+
+// left is what a side has, by resource.
+func left(s *side) (map[string][]any, error) {
+	found := map[string][]any{}
+	for _, resource := range collectedResources() {
+		code, text, err := s.send("GET", base(resource, s.namespace), "", "application/json", nil)
+		if err != nil || code != 200 {
+			return nil, fmt.Errorf("list %s: %d %s %w", resource, code, text, err)
+		}
+		list, err := parse(text)
+		if err != nil {
+			return nil, err
+		}
+		items, _ := list["items"].([]any)
+		for _, item := range items {
+			o, _ := item.(tree)
+			n := s.normal(resource, o, false)
+			delete(n, "phase") // the control plane gives up pods that nobody runs
+			delete(n, "message")
+			if n["deleting"] == true {
+				delete(n, "ownerReferences") // which of several owners was let go before is a matter of speed
+			}
+			found[resource] = append(found[resource], n)
+		}
+	}
+	return found, nil
+}
+
+// awaitCollector waits until the real collector has seen all that was done so far: of each resource it must have collected an
+// object that was made last.
+func awaitCollector(t *testing.T, r *real, when string) {
+	t.Helper()
+	p, err := newPair(r, fmt.Sprintf("g%d-%s", *seedFlag, when))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, resource := range collectedResources() {
+		object := manifest(resource, "last")
+		metaOf(object)["ownerReferences"] = []any{tree{"apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "gone-" + when}}
+		s := step{verb: "POST", resource: resource, name: "last", body: object}
+		if a, err := p.right.do(s); err != nil || a.Code != 201 {
+			t.Fatalf("make %s: %v %s", resource, err, a.original)
+		}
+	}
+	for _, resource := range collectedResources() {
+		await(t, "the garbage collector to take the last of "+resource, func() (bool, string) {
+			a, err := p.right.do(step{verb: "GET", resource: resource, name: "last"})
+			return err == nil && a.Code == 404, fmt.Sprintf("%v %s", err, a.original)
+		})
+	}
+}

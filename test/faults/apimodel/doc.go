@@ -1,0 +1,20 @@
+// Package apimodel answers one question: WHAT WOULD THE API SERVER SAY?
+//
+// It is a model of a Kubernetes API server and its etcd, in process: one request in, one answer out, nothing in between. It has no
+// goroutine, no clock of its own, no randomness and no I/O, so a schedule of requests has one outcome and can be replayed.
+//
+//	request     what a client sends: *http.Request, with its body
+//	commit      one change of one object; each has a version of its own, as in etcd
+//	version     the number of a commit; resourceVersion in objects, and where lists and watches stand
+//	history     all commits since the beginning; what watchers see is made from it
+//	step        one thing that the garbage collector could do next
+//
+// What is modelled is what decides what becomes of objects: metadata, preconditions, generations, finalizers, grace
+// periods, owners, the status subresource, lists, watches. What is not: validation of specs (apart from the immutable
+// parts of a pod's), what admission and defaults add, managedFields, server-side apply, strategic merge patches, dry runs.
+//
+// What changes a server other than by a request is modelled, too: CRDs that come and go, fields that a schema drops, writes to etcd.
+//
+// TestModelAndAPIServer sends the same requests to this model and to a real kube-apiserver and compares. The tests of the engine's
+// rooms, of the CLI and of package simulation run on this model; package server puts it behind HTTP for them.
+package apimodel

@@ -1,0 +1,231 @@
+package apimodel
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Resource is something that the server serves.
+type Resource struct {
+	Group, Version, Plural, Kind string
+	Status                       bool // it has the subresource
+	Namespaced                   bool
+}
+
+// Type of a change, as watchers are told it.
+const (
+	Added    = "ADDED"
+	Modified = "MODIFIED"
+	Deleted  = "DELETED"
+)
+
+// Change is one commit. Nobody may write to what it holds: it is shared.
+type Change struct {
+	Type            string
+	Version         int64
+	Resource        string // plural
+	Namespace, Name string
+	UID             string
+	// Object is what the commit left, and of a deletion the last state at the deletion's version.
+	Object []byte
+	Tree   map[string]any
+	// Labels of Object, and those before the commit.
+	Labels, Before map[string]string
+	meta           *metav1.ObjectMeta
+	// before is the state before, nil of a creation.
+	before *object
+}
+
+// Model is one API server. It is not safe for concurrent use.
+type Model struct {
+	clock     func() time.Time
+	resources []Resource
+	stores    map[string]*store // by plural
+	version   int64
+	compacted int64
+	cache     int64 // see SetCache
+	uids      int64
+	history   []Change
+	closing   map[string]bool // namespaces that are being deleted
+	selectors map[string]labels.Selector
+	// foreground holds the UIDs of objects whose deletion in the foreground the garbage collector has seen. It keeps that as
+	// long as it keeps the object, also when the finalizer is gone.
+	foreground map[string]bool
+	admit      func(plural string, object map[string]any) // see Admit
+}
+
+// store holds the objects of one resource, by namespace/name.
+type store struct {
+	Resource
+	traits
+	objects   map[string]*object
+	withdrawn bool // it is not served any more
+}
+
+// object is one state of one object. It is never changed: the next state is another object.
+type object struct {
+	tree map[string]any
+	json []byte
+	meta *metav1.ObjectMeta
+}
+
+// start is the version before the first commit. Clients take 0 for something else.
+const start = 100
+
+// New is an empty server. Time is what clock says; every namespace exists.
+func New(clock func() time.Time, resources ...Resource) *Model {
+	w := &Model{clock: clock, resources: resources, stores: map[string]*store{}, version: start,
+		closing: map[string]bool{}, selectors: map[string]labels.Selector{}, foreground: map[string]bool{}}
+	for _, r := range resources {
+		w.stores[r.Plural] = &store{Resource: r, traits: traitsOf(r), objects: map[string]*object{}}
+	}
+	return w
+}
+
+// Version of the last commit.
+func (w *Model) Version() int64 { return w.version }
+
+// Compact forgets how the model was before version: lists and watches of it are answered with 410.
+func (w *Model) Compact(version int64) { w.compacted = max(w.compacted, min(version, w.version)) }
+
+// Compacted is the oldest version that can still be asked for.
+func (w *Model) Compacted() int64 { return w.compacted }
+
+// SetCache says how far the server's watch cache has come; 0 is to the last commit, as in a new server. Lists that accept
+// older data ("resourceVersion=0", or no older than a version) are answered from there. All that a cache is behind is what
+// clients can see of it; a real server's is behind by chance.
+func (w *Model) SetCache(version int64) { w.cache = version }
+
+// cached is the version of the watch cache, when a list wants one that is no older than asked.
+func (w *Model) cached(asked int64) int64 {
+	if w.cache == 0 {
+		return w.version
+	}
+	return max(asked, min(w.cache, w.version))
+}
+
+// Close says that a namespace is being deleted: nothing can be created in it any more.
+func (w *Model) Close(namespace string) { w.closing[namespace] = true }
+
+// Changes are all commits after a version, in order.
+func (w *Model) Changes(after int64) []Change {
+	return w.history[min(max(after-start, 0), int64(len(w.history))):]
+}
+
+// Events are the commits of one resource after a version, in order; an empty namespace is all of them.
+func (w *Model) Events(resource, namespace string, after int64) []Change {
+	var found []Change
+	for _, c := range w.Changes(after) {
+		if c.Resource == resource && (namespace == "" || c.Namespace == namespace) {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// Objects are those of one resource, by namespace and name. Nobody may write to them.
+func (w *Model) Objects(resource string) []map[string]any {
+	s := w.stores[resource]
+	if s == nil {
+		return nil
+	}
+	found := make([]map[string]any, 0, len(s.objects))
+	for _, key := range s.keys() {
+		found = append(found, s.objects[key].tree)
+	}
+	return found
+}
+
+// Object is one of them, or nil.
+func (w *Model) Object(resource, namespace, name string) map[string]any {
+	if s := w.stores[resource]; s != nil {
+		if o := s.objects[namespace+"/"+name]; o != nil {
+			return o.tree
+		}
+	}
+	return nil
+}
+
+// Get reads a field of an object by its path; nil if it is not there.
+func Get(tree map[string]any, path ...string) any {
+	var value any = tree
+	for _, field := range path {
+		m, ok := value.(map[string]any)
+		if !ok {
+			return nil
+		}
+		value = m[field]
+	}
+	return value
+}
+
+func (s *store) keys() []string { return slices.Sorted(maps.Keys(s.objects)) }
+
+// commit makes tree the state of an object; a nil tree deletes it. Tree is the model's from now on. Was is the state before.
+func (w *Model) commit(s *store, was *object, tree map[string]any) *object {
+	w.version++
+	c := Change{Type: Modified, Version: w.version, Resource: s.Plural, before: was}
+	switch {
+	case tree == nil:
+		c.Type, tree = Deleted, unfold(was.tree)
+	case was == nil:
+		c.Type = Added
+	}
+	metaOf(tree)["resourceVersion"] = strconv.FormatInt(w.version, 10)
+	o, err := newObject(tree)
+	if err != nil {
+		panic(fmt.Sprintf("commit what was read before: %v", err))
+	}
+	c.Object, c.Tree, c.meta, c.Labels = o.json, o.tree, o.meta, o.meta.Labels
+	c.Namespace, c.Name, c.UID = o.meta.Namespace, o.meta.Name, string(o.meta.UID)
+	if was != nil {
+		c.Before = was.meta.Labels
+	}
+	if key := c.Namespace + "/" + c.Name; c.Type == Deleted {
+		delete(s.objects, key)
+	} else {
+		s.objects[key] = o
+		if o.meta.DeletionTimestamp != nil && has(o.meta, metav1.FinalizerDeleteDependents) {
+			w.foreground[c.UID] = true
+		}
+	}
+	w.history = append(w.history, c)
+	return o
+}
+
+// newUID numbers objects.
+func (w *Model) newUID() string {
+	w.uids++
+	return fmt.Sprintf("00000000-0000-4000-8000-%012d", w.uids)
+}
+
+func (w *Model) now() time.Time { return w.clock().UTC().Truncate(time.Second) }
+
+func stamp(t time.Time) string { return t.Format(time.RFC3339) }
+
+// at is the state of a resource as of an earlier version: of each object the last change until then.
+func (w *Model) at(s *store, version int64) map[string]*object {
+	if version >= w.version {
+		return s.objects
+	}
+	then := maps.Clone(s.objects)
+	later := w.Changes(version)
+	for i := len(later) - 1; i >= 0; i-- {
+		c := &later[i]
+		if c.Resource != s.Plural {
+			continue
+		}
+		if key := c.Namespace + "/" + c.Name; c.before == nil {
+			delete(then, key)
+		} else {
+			then[key] = c.before
+		}
+	}
+	return then
+}

@@ -1,0 +1,224 @@
+package apimodel
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	podPath = "/api/v1/namespaces/a/pods"
+	jobPath = "/apis/kubeflow.org/v1/namespaces/a/tfjobs"
+	aPod    = `{"metadata":{"name":"p","labels":{"x":"y"}},"spec":{"containers":[{"name":"c","image":"i"}]}}`
+)
+
+func served() []Resource {
+	return []Resource{
+		{Version: "v1", Plural: "pods", Kind: "Pod", Status: true, Namespaced: true},
+		{Version: "v1", Plural: "services", Kind: "Service", Status: true, Namespaced: true},
+		{Version: "v1", Plural: "configmaps", Kind: "ConfigMap", Namespaced: true},
+		{Group: "kubeflow.org", Version: "v1", Plural: "tfjobs", Kind: "TFJob", Status: true, Namespaced: true},
+	}
+}
+
+func noon() time.Time { return time.Date(2024, 1, 2, 12, 0, 0, 0, time.UTC) }
+
+// ask sends a request and fails unless it is answered with the code.
+func ask(t *testing.T, w *Model, want int, method, path, contentType, body string) map[string]any {
+	t.Helper()
+	r, err := http.NewRequest(method, "http://model"+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", contentType)
+	code, answer := w.Do(r)
+	if code != want {
+		t.Fatalf("%s %s: %d %s, want %d", method, path, code, answer, want)
+	}
+	tree, err := parse(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+const (
+	jsonType  = "application/json"
+	mergeType = "application/merge-patch+json"
+)
+
+func TestPodLifecycle(t *testing.T) {
+	w := New(noon, served()...)
+	ask(t, w, 201, "POST", podPath, jsonType, aPod)
+	ask(t, w, 409, "POST", podPath, jsonType, aPod)
+	ask(t, w, 200, "PATCH", podPath+"/p", mergeType, `{"metadata":{"labels":{"x":"z"}}}`)
+	if v := w.Version(); v != start+2 {
+		t.Fatalf("version %d after two commits, want %d", v, start+2)
+	}
+	ask(t, w, 200, "PATCH", podPath+"/p", mergeType, `{"metadata":{"labels":{"x":"z"}}}`)
+	if v := w.Version(); v != start+2 {
+		t.Fatalf("a patch that changes nothing made version %d", v)
+	}
+	ask(t, w, 409, "DELETE", podPath+"/p", jsonType, `{"preconditions":{"uid":"other"}}`)
+	ask(t, w, 200, "DELETE", podPath+"/p", jsonType, `{}`)
+	ask(t, w, 404, "GET", podPath+"/p", jsonType, "")
+	var reported []string
+	for _, c := range w.Events("pods", "a", 0) {
+		reported = append(reported, c.Type)
+	}
+	if got := strings.Join(reported, " "); got != "ADDED MODIFIED MODIFIED DELETED" {
+		t.Errorf("watchers are told %s", got)
+	}
+}
+
+func BenchmarkPatch(b *testing.B) {
+	w := New(noon, served()...)
+	send := func(method, path, contentType, body string) {
+		r, _ := http.NewRequest(method, "http://model"+path, strings.NewReader(body))
+		r.Header.Set("Content-Type", contentType)
+		if code, answer := w.Do(r); code > 299 {
+			b.Fatalf("%d %s", code, answer)
+		}
+	}
+	send("POST", podPath, jsonType, aPod)
+	for i := 0; b.Loop(); i++ {
+		send("PATCH", podPath+"/p", mergeType, `{"metadata":{"labels":{"x":"`+strings.Repeat("z", i%7)+`"}}}`)
+	}
+}
+
+func BenchmarkCreate(b *testing.B) {
+	w := New(noon, served()...)
+	for b.Loop() {
+		for _, rq := range [][2]string{{"POST", podPath}, {"DELETE", podPath + "/p"}} {
+			body := aPod
+			if rq[0] == "DELETE" {
+				body = `{}`
+			}
+			r, _ := http.NewRequest(rq[0], "http://model"+rq[1], strings.NewReader(body))
+			if code, answer := w.Do(r); code > 299 {
+				b.Fatalf("%d %s", code, answer)
+			}
+		}
+	}
+}
+
+func TestSelectedWatch(t *testing.T) {
+	w := New(noon, served()...)
+	ask(t, w, 201, "POST", podPath, jsonType, aPod)
+	ask(t, w, 200, "PATCH", podPath+"/p", mergeType, `{"metadata":{"labels":{"x":"other"}}}`)
+	ask(t, w, 200, "PATCH", podPath+"/p", mergeType, `{"metadata":{"labels":{"z":"unseen"}}}`)
+	ask(t, w, 200, "PATCH", podPath+"/p", mergeType, `{"metadata":{"labels":{"x":"y"}}}`)
+	r, err := http.NewRequest("GET", "http://model/api/v1/pods?watch=1&labelSelector=x%3Dy&resourceVersion=100", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch, code, body := w.Watching(r)
+	if watch == nil || !IsWatch(r) {
+		t.Fatalf("the watch is refused: %d %s", code, body)
+	}
+	var reported []string
+	for _, c := range w.Seen(watch, watch.Since) {
+		reported = append(reported, c.Type+" "+c.Labels["x"]+" "+Get(c.Tree, "metadata", "resourceVersion").(string))
+	}
+	if got := strings.Join(reported, ", "); got != "ADDED y 101, DELETED y 102, ADDED y 104" {
+		t.Errorf("a watcher of x=y is told %s", got)
+	}
+	if state := w.State(watch); len(state) != 1 || state[0].Version != 104 {
+		t.Errorf("it would begin with %v", state)
+	}
+}
+
+func TestPastAndCompaction(t *testing.T) {
+	w := New(noon, served()...)
+	ask(t, w, 201, "POST", podPath, jsonType, aPod)
+	ask(t, w, 200, "DELETE", podPath+"/p", jsonType, `{}`)
+	past := podPath + "?resourceVersionMatch=Exact&resourceVersion=101"
+	if items, _ := ask(t, w, 200, "GET", past, "", "")["items"].([]any); len(items) != 1 || Get(items[0].(map[string]any), "metadata", "name") != "p" {
+		t.Errorf("at version 101 there were %v", items)
+	}
+	w.Compact(102)
+	ask(t, w, 410, "GET", past, "", "")
+	ask(t, w, 504, "GET", podPath+"?resourceVersion=999", "", "")
+}
+
+func TestGenerationsAndStatus(t *testing.T) {
+	w := New(noon, served()...)
+	made := ask(t, w, 201, "POST", jobPath, jsonType, `{"apiVersion":"kubeflow.org/v1","kind":"TFJob","metadata":{"name":"j"},"spec":{"n":1},"status":{"s":1}}`)
+	if made["status"] != nil {
+		t.Errorf("an author can set the status: %v", made["status"])
+	}
+	generation := func(want int64, of map[string]any) {
+		t.Helper()
+		if got := Get(of, "metadata", "generation"); got != want {
+			t.Errorf("generation %v, want %d", got, want)
+		}
+	}
+	generation(1, ask(t, w, 200, "PATCH", jobPath+"/j/status", mergeType, `{"metadata":{"labels":{"a":"b"}},"spec":{"n":2},"status":{"s":2}}`))
+	now := w.Object("tfjobs", "a", "j")
+	if Get(now, "spec", "n") != int64(1) || Get(now, "metadata", "labels") != nil || Get(now, "status", "s") != int64(2) {
+		t.Errorf("a write of the status changed more: %s", appendJSON(nil, now))
+	}
+	generation(2, ask(t, w, 200, "PATCH", jobPath+"/j", mergeType, `{"spec":{"n":2},"status":{"s":3}}`))
+	if got := Get(w.Object("tfjobs", "a", "j"), "status", "s"); got != int64(2) {
+		t.Errorf("a write of the spec changed the status to %v", got)
+	}
+}
+
+// TestClosedNamespace: what keeps controllers from making objects in a namespace that goes.
+func TestClosedNamespace(t *testing.T) {
+	w := New(noon, served()...)
+	w.Close("a")
+	refused := ask(t, w, 403, "POST", podPath, jsonType, aPod)
+	causes, _ := Get(refused, "details", "causes").([]any)
+	if len(causes) != 1 || Get(causes[0].(map[string]any), "reason") != "NamespaceTerminating" {
+		t.Errorf("it is refused because of %v", causes)
+	}
+}
+
+// TestSameTwice: the same requests lead to the same bytes.
+func TestSameTwice(t *testing.T) {
+	story := func() string {
+		w := New(noon, modelled()...)
+		s := newSide("a", w.sending)
+		a := newAuthor(7, 7)
+		var reported strings.Builder
+		for _, step := range a.sequence(300) {
+			answer, err := s.do(step)
+			if err != nil {
+				t.Fatal(err)
+			}
+			reported.WriteString(answer.original)
+			for _, c := range w.Collect() {
+				reported.WriteString(c.What)
+			}
+		}
+		return reported.String()
+	}
+	first := story()
+	for range 5 {
+		if story() != first {
+			t.Fatal("the same requests were answered differently")
+		}
+	}
+}
+
+// TestCollectorComesToRest, whatever it does first, and always at the same state.
+func TestCollectorComesToRest(t *testing.T) {
+	w := New(noon, served()...)
+	owner := ask(t, w, 201, "POST", jobPath, jsonType, `{"apiVersion":"kubeflow.org/v1","kind":"TFJob","metadata":{"name":"j"}}`)
+	uid, _ := Get(owner, "metadata", "uid").(string)
+	ask(t, w, 201, "POST", podPath, jsonType, strings.Replace(aPod, `"labels"`, `"ownerReferences":[{"apiVersion":"kubeflow.org/v1","kind":"TFJob","name":"j","uid":"`+uid+`","blockOwnerDeletion":true}],"labels"`, 1))
+	ask(t, w, 200, "DELETE", jobPath+"/j?propagationPolicy=Foreground", "", "")
+	var done []string
+	for steps := w.Collect(); len(steps) > 0; steps = w.Collect() {
+		done = append(done, steps[0].What)
+		steps[0].Do()
+	}
+	if got := strings.Join(done, ", "); got != "collect pods a/p, take foregroundDeletion off tfjobs a/j" {
+		t.Errorf("the collector did: %s", got)
+	}
+	if left := len(w.Objects("pods")) + len(w.Objects("tfjobs")); left != 0 {
+		t.Errorf("%d objects are left", left)
+	}
+}

@@ -1,0 +1,48 @@
+package apimodel
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/api/validation/path"
+)
+
+// traits are what resources differ in, apart from their schema.
+type traits struct {
+	custom         bool // it comes from a CRD
+	graceful       bool // its end may take a while
+	generations    bool // its spec has generations
+	unconditional  bool // an update need not name a resourceVersion
+	createOnUpdate bool // PUT makes what is not there
+	echoes         bool // DELETE answers with the object, not with a Status
+	noGC           bool // deletion knows no dependents
+	orphans        bool // deletion leaves dependents where it says nothing of them
+	validName      validation.ValidateNameFunc
+}
+
+// traitsOf says what kube-apiserver 1.36 does. Of a built-in resource that is not listed it is a guess.
+func traitsOf(r Resource) traits {
+	t := traits{validName: validation.NameIsDNSSubdomain}
+	switch r.Group + "/" + r.Plural {
+	case "/pods":
+		t.graceful, t.generations, t.unconditional, t.echoes = true, true, true, true
+	case "/services":
+		t.unconditional, t.createOnUpdate, t.echoes, t.validName = true, true, true, validation.NameIsDNS1035Label
+	case "/configmaps", "/secrets", "autoscaling/horizontalpodautoscalers":
+		t.unconditional = true
+	case "/serviceaccounts":
+		t.unconditional, t.echoes = true, true
+	case "rbac.authorization.k8s.io/roles", "rbac.authorization.k8s.io/rolebindings":
+		t.unconditional, t.createOnUpdate, t.validName = true, true, func(name string, _ bool) []string { return path.IsValidPathSegmentName(name) }
+	case "batch/jobs":
+		t.generations, t.unconditional, t.orphans = true, true, true
+	case "/events", "events.k8s.io/events":
+		t.unconditional, t.createOnUpdate, t.noGC = true, true, true
+	case "coordination.k8s.io/leases":
+		t.createOnUpdate = true
+	default:
+		t.custom = strings.Contains(r.Group, ".") && !strings.HasSuffix(r.Group, ".k8s.io")
+		t.generations, t.unconditional = t.custom, !t.custom
+	}
+	return t
+}

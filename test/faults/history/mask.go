@@ -1,0 +1,62 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Generated takes the place of what differs between two runs because somebody has drawn it.
+const Generated = "GENERATED"
+
+// NameOf an object, by which it is known in two runs. What the API server puts behind a generateName is drawn.
+func NameOf(u *unstructured.Unstructured) string {
+	if prefix := u.GetGenerateName(); prefix != "" && strings.HasPrefix(u.GetName(), prefix) {
+		return prefix + Generated
+	}
+	return u.GetName()
+}
+
+// sorted pods: those of one batch/v1 Job, whose names are drawn, by how they are.
+func sorted(pods []*unstructured.Unstructured) []*unstructured.Unstructured {
+	return slices.SortedStableFunc(slices.Values(pods), func(a, b *unstructured.Unstructured) int {
+		return cmp.Or(cmp.Compare(NameOf(a), NameOf(b)), cmp.Compare(fmt.Sprint(podStatus(a)), fmt.Sprint(podStatus(b))))
+	})
+}
+
+// maskUIDs of the dependents that are there: the labels of a batch/v1 Job's pods hold the UID of the Job.
+func (v View) maskUIDs(text string) string {
+	for _, u := range v.Dependents() {
+		text = mask(text, string(u.GetUID()), "UID of "+u.GetKind()+" "+NameOf(u))
+	}
+	return text
+}
+
+// maskContent of a Secret: a key is generated.
+func maskContent(u *unstructured.Unstructured, body map[string]any) {
+	if data, ok := body["data"].(map[string]any); ok && u.GetKind() == "Secret" {
+		for key := range data {
+			data[key] = Generated
+		}
+	}
+}
+
+// hashAnnotation is where Stoic keeps a hash of a pod template, which has the name of the job in it.
+const hashAnnotation = "training.kubeflow.org/template-hash"
+
+// batchStatus of a batch/v1 Job: how it ended, and how many of its pods failed before.
+func batchStatus(u *unstructured.Unstructured) map[string]any {
+	found := map[string]any{}
+	for _, end := range []string{"Complete", "Failed"} {
+		if Is(u, end) {
+			found["ended"] = end
+		}
+	}
+	if failed, _, _ := unstructured.NestedInt64(u.Object, "status", "failed"); failed > 0 {
+		found["failed"] = failed
+	}
+	return found
+}

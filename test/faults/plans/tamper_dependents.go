@@ -1,0 +1,53 @@
+package plans
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"stoic/test/faults/scenario"
+)
+
+// all resources of an operator's dependents, with those that it does not watch.
+func dependentsOf(o *scenario.Operator) []runtimeschema.GroupVersionResource {
+	return append(append([]runtimeschema.GroupVersionResource{}, o.Dependents...), o.Unwatched...)
+}
+
+// contents are edits of what dependents say, beside their metadata, that the operator puts right by itself. Of what it does not
+// watch it cannot know.
+func contents(o *scenario.Operator) (all []change) {
+	for _, resource := range sortedNames(o.Contents) {
+		for _, name := range sortedNames(o.Contents[resource]) {
+			patch, _ := o.Contents[resource][name].(map[string]any)
+			all = append(all, change{name: fmt.Sprintf("content of one of the %s: %s", resource, name), resource: resource, content: true,
+				patch: func(*Attempt) map[string]any { return (&unstructured.Unstructured{Object: patch}).DeepCopy().Object }})
+		}
+	}
+	return all
+}
+
+// victim is the first object of a resource that the job itself controls, or the job. The pods of a batch/v1 Job are its
+// controller's: who takes one away gets another from there.
+func (a *Attempt) victim(resource string) *unstructured.Unstructured {
+	v := a.Run.View()
+	if resource == "" {
+		return v.Job
+	}
+	for _, u := range v.Dependents() {
+		if a.Run.ResourceOf(u.GetUID()).Resource == resource && v.Job != nil && a.Scenario.Operator.Rules.Owner(u) == v.Job.GetUID() {
+			return u
+		}
+	}
+	return nil
+}
+
+// resourceOf a dependent, by its plural.
+func (a *Attempt) resourceOf(plural string) runtimeschema.GroupVersionResource {
+	for _, r := range dependentsOf(a.Scenario.Operator) {
+		if r.Resource == plural {
+			return r
+		}
+	}
+	return runtimeschema.GroupVersionResource{}
+}

@@ -1,0 +1,336 @@
+package integration
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"stoic/schema"
+	"stoic/test/untyped"
+	"stoic/training"
+	"stoic/training/convert"
+	"stoic/training/kinds"
+	"stoic/training/plan"
+)
+
+// trial is a job with one worker of a template that may have been spoilt.
+type trial struct {
+	kind     *training.Kind
+	base     int
+	name     string // of the job; "probe" if empty
+	template any
+	changes  []string // what was done to the template, in words
+}
+
+// outcome of a trial.
+type outcome int
+
+const (
+	bothTake outcome = iota
+	bothRefuse
+	// jobsOwn problems are about what the API server knows nothing of.
+	jobsOwn
+	onlyServerTakes
+	onlyWeTake
+)
+
+// finding is how a trial ended.
+type finding struct {
+	trial
+	outcome
+	problems []schema.Problem
+	refusal  *apierrors.StatusError // of the API server, if it refused
+	resource string                 // what it refused: pods or services
+	spoilt   bool                   // it takes the author's template, without what we put into it
+	trouble  error                  // that kept the API server from answering
+}
+
+// comparison asks the converter and the API server. What the server has answered once it is not asked again.
+type comparison struct {
+	client   rest.Interface
+	answers  sync.Map // body to *apierrors.StatusError
+	requests atomic.Int64
+}
+
+// newComparison: warnings of the API server are not asked for.
+func newComparison(t *testing.T, r *rig) *comparison {
+	t.Helper()
+	config := rest.CopyConfig(r.config)
+	config.WarningHandler = rest.NoWarnings{}
+	typed, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &comparison{client: typed.CoreV1().RESTClient()}
+}
+
+// restart policies go round, as they decide about parts of a template.
+func (c trial) restart() training.RestartPolicy {
+	all := training.RestartPolicies()
+	return training.RestartPolicy(all[(c.base+1)%len(all)])
+}
+
+func (c trial) jobName() string {
+	if c.name == "" {
+		return "probe"
+	}
+	return c.name
+}
+
+// job is the object that the converter gets: decoded from JSON, as from an API server.
+func (c trial) job() *unstructured.Unstructured {
+	roles := map[string]any{}
+	for _, role := range c.kind.ReplicaTypes {
+		if role.Required {
+			roles[role.Name] = map[string]any{"template": map[string]any{"spec": map[string]any{
+				"containers": []any{map[string]any{"name": c.kind.Container, "image": "training:1"}}}}}
+		}
+	}
+	roles["Worker"] = map[string]any{"replicas": int64(1), "restartPolicy": string(c.restart()), "template": c.template}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": c.kind.APIVersion(),
+		"kind":       c.kind.Name,
+		"metadata":   map[string]any{"name": c.jobName(), "namespace": "default", "uid": "1e0d5d0a-6c7f-4a55-9d6d-1d1c5b0b9c0e"},
+		"spec":       map[string]any{c.kind.ReplicaSpecsField: roles},
+	}}
+}
+
+// as is the trial with a job of a kind: the templates are written for a TFJob.
+func (c trial) as(kind *training.Kind) trial {
+	c.kind, c.template = kind, inWordsOf(c.template, kind)
+	return c
+}
+
+// inWordsOf a kind are its container and, if it has one, its port.
+func inWordsOf(v any, kind *training.Kind) any {
+	tf := kinds.TFJob()
+	return untyped.Replace(v, func(leaf any) any {
+		switch leaf {
+		case tf.Container:
+			return kind.Container
+		case tf.Port.Name:
+			return cmp.Or(kind.Port.Name, tf.Port.Name)
+		case int64(tf.Port.Number):
+			return int64(cmp.Or(kind.Port.Number, tf.Port.Number))
+		}
+		return leaf
+	})
+}
+
+func (c *comparison) compare(ctx context.Context, t trial) finding {
+	f := finding{trial: t}
+	result := convert.Object(t.kind, t.job())
+	if result.Rejection != nil {
+		c.compareRejection(ctx, &f, result.Rejection)
+		return f
+	}
+	f.outcome = bothTake
+	created := begin(result)
+	if len(created) != objects(result.Job) {
+		f.trouble = fmt.Errorf("%v: %d pods and services planned", f, len(created))
+	}
+	for _, o := range created {
+		c.ask(ctx, &f, o.Resource.Plural, o.Body)
+		if f.refusal != nil {
+			f.outcome = onlyWeTake
+			f.spoilt = o.Resource == schema.Pods() && c.takesRaw(ctx, t)
+			break
+		}
+	}
+	return f
+}
+
+// begin returns the pods and services that a job begins with, once the other objects are there that it asks for.
+func begin(result *convert.Result) []schema.Object {
+	o := plan.Observed{Head: result.Head, Job: result.Job, Now: time.Unix(1_000_000_000, 0)}
+	p := plan.Make(o)
+	for _, made := range p.Create {
+		if made.Resource == schema.Pods() || made.Resource == schema.Services() {
+			continue
+		}
+		raw, _ := fromJSON(made.Body).(map[string]any)
+		state := training.FormOf(made.Resource).StateOf(raw)
+		o.Dependents = append(o.Dependents, training.DependentOf(made.Resource, &schema.Child{Name: made.Name, UID: types.UID(made.Name), ResourceVersion: "1"}, state))
+	}
+	return slices.DeleteFunc(plan.Make(o).Create, func(o schema.Object) bool { return o.Resource != schema.Pods() && o.Resource != schema.Services() })
+}
+
+// objects is how many pods and services a job of one replica of each type begins with.
+func objects(job *training.Job) (n int) {
+	for _, t := range job.ReplicaTypes {
+		if t.After == "" {
+			n++
+		}
+		if !t.NoService {
+			n++
+		}
+	}
+	return n
+}
+
+// takesRaw says whether the API server would create a pod of the template as its author wrote it.
+func (c *comparison) takesRaw(ctx context.Context, t trial) bool {
+	body, ok := t.pod()
+	f := finding{trial: t}
+	if ok {
+		c.ask(ctx, &f, "pods", body)
+	}
+	return ok && f.refusal == nil && f.trouble == nil
+}
+
+// compareRejection asks the API server for a pod of the template as its author wrote it, and for a service of the name.
+func (c *comparison) compareRejection(ctx context.Context, f *finding, rejection *training.Rejection) {
+	f.problems = slices.DeleteFunc(slices.Clone(rejection.Problems), func(p schema.Problem) bool { return p.Code == schema.MissingContainer })
+	if len(f.problems) == 0 {
+		f.outcome = jobsOwn
+		return
+	}
+	f.outcome = bothRefuse
+	body, ok := f.pod()
+	if !ok {
+		return
+	}
+	c.ask(ctx, f, "pods", body)
+	if f.refusal == nil && f.name != "" {
+		c.ask(ctx, f, "services", f.service())
+	}
+	if f.refusal == nil {
+		f.outcome = onlyServerTakes
+	}
+}
+
+// ask the API server whether it would create an object.
+func (c *comparison) ask(ctx context.Context, f *finding, resource string, body []byte) {
+	answer, known := c.answers.Load(string(body))
+	if !known {
+		c.requests.Add(1)
+		err := c.client.Post().Resource(resource).Namespace("default").
+			Param("dryRun", metav1.DryRunAll).Param("fieldValidation", "Ignore").
+			SetHeader("Content-Type", "application/json").SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1").
+			Body(body).Do(ctx).Error()
+		refusal := &apierrors.StatusError{}
+		switch {
+		case err == nil:
+			refusal = nil
+		case !errors.As(err, &refusal), refusal.ErrStatus.Code == 429, refusal.ErrStatus.Code > 500:
+			f.trouble = fmt.Errorf("%v: %w", *f, err)
+			return
+		}
+		answer = refusal
+		c.answers.Store(string(body), refusal)
+	}
+	if f.refusal, _ = answer.(*apierrors.StatusError); f.refusal != nil {
+		f.resource = resource
+	}
+}
+
+// pod is the author's template as a pod, with what the operator puts over it. It is made of the raw template alone:
+// nothing of the converter or the planner has part in it. There is none if the template's metadata is no object.
+func (t trial) pod() (body []byte, ok bool) {
+	template, ok := t.template.(map[string]any)
+	if !ok {
+		return nil, false
+	}
+	raw, ok := template["metadata"].(map[string]any)
+	if !ok && template["metadata"] != nil {
+		return nil, false
+	}
+	meta := map[string]any{"name": training.ChildName(t.jobName(), "worker", 0), "labels": raw["labels"]}
+	for _, key := range []string{"annotations", "finalizers"} {
+		if raw[key] != nil {
+			meta[key] = raw[key]
+		}
+	}
+	if labels, ok := raw["labels"].(map[string]any); ok || raw["labels"] == nil {
+		labels = maps.Clone(labels)
+		if labels == nil {
+			labels = map[string]any{}
+		}
+		labels[training.LabelJob] = t.jobName()
+		meta["labels"] = labels
+	}
+	spec := template["spec"]
+	if fields, ok := spec.(map[string]any); ok {
+		fields = maps.Clone(fields)
+		fields["restartPolicy"] = t.restart().Pod()
+		spec = fields
+	}
+	return asJSON(map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}), true
+}
+
+func (t trial) service() []byte {
+	name := training.ChildName(t.jobName(), "worker", 0)
+	return asJSON(map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": name},
+		"spec": map[string]any{"clusterIP": "None", "ports": []any{map[string]any{"port": 2222}}}})
+}
+
+func asJSON(v any) []byte {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		panic(err) // made of JSON
+	}
+	return b.Bytes()
+}
+
+// causes are what the API server minds, each with its place in the object; the message as a whole if it names none.
+func (f finding) causes() []metav1.StatusCause {
+	if d := f.refusal.ErrStatus.Details; d != nil && len(d.Causes) > 0 {
+		return d.Causes
+	}
+	return []metav1.StatusCause{{Type: metav1.CauseType(f.refusal.ErrStatus.Reason), Message: f.refusal.ErrStatus.Message}}
+}
+
+// refusals lists what the API server alone refuses, most frequent first.
+func refusals(found []finding) string {
+	count, example := map[string]int{}, map[string]string{}
+	for _, f := range found {
+		if f.outcome != onlyWeTake {
+			continue
+		}
+		for _, cause := range f.causes() {
+			kind := fmt.Sprintf("%-22s %s %s", cause.Type, f.resource, anyItem.ReplaceAllString(cause.Field, "[]"))
+			count[kind]++
+			example[kind] = cause.Message
+		}
+	}
+	var b strings.Builder
+	for _, line := range byCount(count) {
+		_, kind, _ := strings.Cut(strings.TrimLeft(line, " "), " ")
+		b.WriteString(line + "  " + schema.Cut(example[kind], 120) + "\n")
+	}
+	return b.String()
+}
+
+// byCount writes counts as lines, the highest first.
+func byCount(count map[string]int) []string {
+	lines := make([]string, 0, len(count))
+	for what, n := range count {
+		lines = append(lines, fmt.Sprintf("%6d %s", n, what))
+	}
+	slices.SortFunc(lines, func(a, b string) int {
+		if a[:6] != b[:6] {
+			return strings.Compare(b[:6], a[:6])
+		}
+		return strings.Compare(a, b)
+	})
+	return lines
+}

@@ -1,0 +1,360 @@
+package integration
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/cli/cluster"
+	"stoic/test/operator"
+	"stoic/training"
+)
+
+// TestMetrics scrapes an operator as Prometheus does.
+func TestMetrics(t *testing.T) {
+	t.Parallel() // it mostly waits
+	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd/tfjobs.yaml")}})
+	r.permit(t)
+	t.Run("jobs", func(t *testing.T) { metricsOfJobs(t, r) })
+	t.Run("secure", func(t *testing.T) { metricsSecure(t, r) })
+}
+
+// metricsOfJobs: what is told of jobs holds at every moment, and a restart counts nothing anew.
+func metricsOfJobs(t *testing.T, r *rig) {
+	ns := r.namespace(t, "metrics")
+	level := filepath.Join(t.TempDir(), "log-level")
+	p := r.operator(t, "", "--enable-scheme=TFJob", "--zap-log-level-file="+level)
+	long := strings.Replace(manifest("long", worker("", "")), "run-for: 1s", "run-for: 1h", 1)
+	r.apply(t, ns, long)
+	r.awaitState(t, ns, "long", training.Running)
+	r.apply(t, ns, manifest("short", worker("", "")))
+	r.awaitState(t, ns, "short", training.Succeeded)
+	r.apply(t, ns, strings.Replace(long, "name: long", "name: stuck", 1)+"          nodeSelector: {no: such}\n")
+	r.awaitState(t, ns, "stuck", training.Created)
+	r.apply(t, ns, strings.Replace(manifest("wrong", worker("", "")), "name: tensorflow", "name: other", 1))
+	r.awaitState(t, ns, "wrong", training.Failed)
+	r.kubectl(t, nil, "-n", ns, "create", "quota", "none", "--hard=count/pods=1") // there are more already
+	r.apply(t, ns, strings.Replace(strings.Replace(long, "name: long", "name: many", 1), "    Worker:\n", "    Worker:\n      replicas: 4\n", 1))
+
+	samples := r.expected(t, ns)
+	awaitSamples(t, p, samples)
+
+	t.Run("request ids", func(t *testing.T) { requestIDs(t, r, p) })
+	t.Run("log level", func(t *testing.T) {
+		if strings.Contains(p.Text(), `"level":"debug"`) {
+			t.Error("it debugs before it is told to")
+		}
+		if err := os.WriteFile(level, []byte("debug\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		await(t, "the log to tell more", func() (bool, string) {
+			return strings.Contains(p.Text(), `"level":"debug"`) && strings.Contains(p.Text(), `"from":"info","to":"debug"`), p.Tail()
+		})
+	})
+	t.Run("one line for a transition", func(t *testing.T) {
+		lines := regexp.MustCompile(`"level":"info".*"msg":"status".*"object":"metrics/(?:short|long)".*"summary":"(\w+) `).FindAllStringSubmatch(p.Text(), -1)
+		got := map[string]int{}
+		for _, line := range lines {
+			got[line[1]]++
+		}
+		if diff := cmp.Diff(map[string]int{"Created": 2, "Running": r.started(t, ns), "Succeeded": 1}, got); diff != "" {
+			t.Errorf("lines by state (-want +got):\n%s", diff)
+		}
+	})
+
+	p.stop(t)
+	p = r.operator(t, "", "--enable-scheme=TFJob")
+	for name := range samples {
+		if strings.Contains(name, "_count{") || strings.Contains(name, "reconcile_errors") {
+			delete(samples, name)
+		}
+	}
+	awaitSamples(t, p, samples)
+	for _, name := range []string{"training_operator_job_start_latency_seconds_count", "training_operator_job_duration_seconds_count", "training_operator_jobs_created_total"} {
+		if n, found := p.metric(t, name+"{"); found {
+			t.Errorf("after a restart %s is %v, though nothing new has happened", name, n)
+		}
+	}
+}
+
+// expected samples of the jobs that metricsOfJobs makes; -1 stands for any number above 0.
+func (r *rig) expected(t *testing.T, ns string) map[string]float64 {
+	t.Helper()
+	created := r.raw(t, ns, "stuck").GetCreationTimestamp()
+	return map[string]float64{
+		`training_operator_jobs{framework="tensorflow",job_namespace="metrics",state="Running"}`:                 1,
+		`training_operator_jobs{framework="tensorflow",job_namespace="metrics",state="Failed"}`:                  1,
+		`training_operator_objects_converted_total{kind="TFJob",result="rejected"}`:                              -1,
+		`training_operator_jobs{framework="tensorflow",job_namespace="metrics",state="Succeeded"}`:               1,
+		`training_operator_oldest_pending_job_timestamp_seconds{framework="tensorflow",job_namespace="metrics"}`: float64(created.Unix()),
+		`leader_election_master_status{name="training-operator"}`:                                                1,
+		`training_operator_job_start_latency_seconds_count{framework="tensorflow"}`:                              float64(r.started(t, ns)),
+		`training_operator_job_duration_seconds_count{framework="tensorflow",result="succeeded"}`:                1,
+		`training_operator_cached_objects{kind="TFJob"}`:                                                         float64(r.count(t, ns)),
+		`training_operator_build_info{`:                                                                          1,
+		`controller_runtime_max_concurrent_reconciles{controller="tfjob-controller"}`:                            8,
+		`controller_runtime_reconcile_time_seconds_bucket{controller="tfjob-controller",le="+Inf"}`:              -1,
+		`controller_runtime_reconcile_total{controller="tfjob-controller",result="success"}`:                     -1,
+		`training_operator_objects_converted_total{kind="TFJob",result="accepted"}`:                              -1,
+		`training_operator_reconcile_errors_total{class="retry",kind="TFJob"}`:                                   -1,
+	}
+}
+
+// started is how many jobs have been seen to run. On a machine that is very busy, a short one may have ended before that.
+func (r *rig) started(t *testing.T, ns string) (n int) {
+	t.Helper()
+	for _, name := range []string{"long", "short"} {
+		if r.head(t, ns, name).Status.Condition(training.Running) != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// awaitSamples waits until the operator tells what is expected.
+func awaitSamples(t *testing.T, p *process, samples map[string]float64) {
+	t.Helper()
+	for name, want := range samples {
+		await(t, fmt.Sprintf("%s to be %v", name, want), func() (bool, string) {
+			got, found := p.metric(t, name)
+			return found && (got == want || want < 0 && got > 0), fmt.Sprint(got, found)
+		})
+	}
+}
+
+// count of the jobs in a namespace.
+func (r *rig) count(t *testing.T, ns string) int {
+	t.Helper()
+	list, err := r.jobs(ns).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list.Items)
+}
+
+// requestIDs: a request that failed can be found in the API server's audit log by what ours says of it.
+func requestIDs(t *testing.T, r *rig, p *process) {
+	ids := regexp.MustCompile(`"msg":"(?:retrying|refused by[^"]*)".*"object":"metrics/many".*"auditIDs":\["([^"]+)"`)
+	var id string
+	await(t, "a line about a request that failed", func() (bool, string) {
+		if found := ids.FindStringSubmatch(p.Text()); found != nil {
+			id = found[1]
+		}
+		return id != "", p.Tail()
+	})
+	await(t, "that request in the audit log", func() (bool, string) {
+		text, err := os.ReadFile(r.cluster.AuditLog())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if strings.Contains(line, `"auditID":"`+id+`"`) {
+				return strings.Contains(line, `"username":"`+operator.User+`"`) && strings.Contains(line, `"code":403`), line
+			}
+		}
+		return false, "nothing with the id " + id
+	})
+}
+
+// metricsSecure: who may read the metrics is what the API server says.
+func metricsSecure(t *testing.T, r *rig) {
+	r.kubectl(t, nil, "apply", "-f", filepath.Join(root, "deploy/metrics-secure/rbac.yaml"))
+	ns := r.namespace(t, "monitoring")
+	tokens := map[string]string{}
+	for _, name := range []string{"prometheus", "guest", "other"} {
+		r.kubectl(t, nil, "-n", ns, "create", "serviceaccount", name)
+		hour := int64(3600)
+		token, err := r.typed.CoreV1().ServiceAccounts(ns).CreateToken(t.Context(), name,
+			&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &hour}}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens[name] = token.Status.Token
+	}
+	for _, name := range []string{"prometheus", "other"} {
+		r.kubectl(t, nil, "create", "clusterrolebinding", name, "--clusterrole=training-operator-metrics-reader", "--serviceaccount="+ns+":"+name)
+	}
+	way := passing(t, r.config.Host)
+	p := &process{operator.InTest(t, operator.Options{Command: operator.Stoic(build(t, ".", r.flags...)), Kubeconfig: through(t, r, way),
+		Flags: []string{"--enable-scheme=TFJob", "--metrics-secure", "--profiling"}})}
+	// Nobody has signed the certificate, and this test knows whom it asks.
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: 20 * time.Second}
+	get := func(path, token string) (int, string) {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+p.MetricsAddress()+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if token != "" {
+			request.Header.Set("Authorization", "Bearer "+token)
+		}
+		answer, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode, string(body)
+	}
+	forged := tokens["prometheus"][:len(tokens["prometheus"])-4] + "AAAA"
+	for name, c := range map[string]struct {
+		path, token string
+		want        int
+	}{
+		"allowed":       {"/metrics", tokens["prometheus"], 200},
+		"no right":      {"/metrics", tokens["guest"], 403},
+		"no token":      {"/metrics", "", 401},
+		"nonsense":      {"/metrics", "nonsense", 401},
+		"forged":        {"/metrics", forged, 401},
+		"profiles":      {"/debug/pprof/", tokens["prometheus"], 403},
+		"no such thing": {"/", "", 401},
+	} {
+		if code, body := get(c.path, c.token); code != c.want || strings.Contains(body, "# HELP") != (code == http.StatusOK) {
+			t.Errorf("%s: %d, want %d: %.200s", name, code, c.want, body)
+		}
+	}
+	if _, err := http.Get("http://" + p.MetricsAddress() + "/metrics"); err == nil {
+		if code, _ := get("/metrics", tokens["prometheus"]); code != http.StatusOK {
+			t.Errorf("after a plain request: %d", code)
+		}
+	}
+	way.cut()
+	for name, want := range map[string]int{"prometheus": http.StatusOK, "other": http.StatusServiceUnavailable, "": http.StatusUnauthorized} {
+		if code, body := get("/metrics", tokens[name]); code != want {
+			t.Errorf("%q while the API server cannot be reached: %d, want %d: %.200s", name, code, want, body)
+		}
+	}
+	if text := p.Text(); strings.Contains(text, tokens["prometheus"][20:60]) || strings.Contains(text, tokens["other"][20:60]) {
+		t.Error("a token is in the log")
+	}
+	way.mend(t)
+	await(t, "the scraper to be let in again", func() (bool, string) {
+		code, body := get("/metrics", tokens["other"])
+		return code == http.StatusOK, fmt.Sprint(code, body)
+	})
+	asked := map[string]int{}
+	for _, q := range r.requests(t) {
+		if strings.HasSuffix(q.ObjectRef.Resource, "reviews") {
+			asked[fmt.Sprint(q.Verb, " ", q.ObjectRef.Resource, " ", q.ResponseStatus.Code)]++
+		}
+	}
+	if asked["create tokenreviews 201"] == 0 || asked["create subjectaccessreviews 201"] == 0 || len(asked) != 2 {
+		t.Errorf("asked of the API server: %v", asked)
+	}
+}
+
+// passage passes connections on to an API server until it is cut.
+type passage struct {
+	to, address string
+
+	mu       sync.Mutex
+	listener net.Listener
+	open     []net.Conn
+	running  sync.WaitGroup
+}
+
+func passing(t *testing.T, host string) *passage {
+	t.Helper()
+	server, err := url.Parse(host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &passage{to: server.Host, address: "127.0.0.1:0"}
+	w.mend(t)
+	t.Cleanup(w.cut)
+	return w
+}
+
+// mend lets connections through, at the address that it had before.
+func (w *passage) mend(t *testing.T) {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", w.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.listener, w.address = listener, listener.Addr().String()
+	w.running.Go(func() {
+		for {
+			from, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			to, err := net.Dial("tcp", w.to)
+			if err != nil {
+				_ = from.Close() // the client sees that
+				continue
+			}
+			w.mu.Lock()
+			w.open = append(w.open, from, to)
+			w.mu.Unlock()
+			for _, pair := range [][2]net.Conn{{from, to}, {to, from}} {
+				w.running.Go(func() {
+					_, _ = io.Copy(pair[1], pair[0]) // ends when either side does
+					_, _ = from.Close(), to.Close()
+				})
+			}
+		}
+	})
+}
+
+// cut ends all connections, and lets none through.
+func (w *passage) cut() {
+	w.mu.Lock()
+	_ = w.listener.Close()
+	w.mu.Unlock()
+	// One that was accepted a moment ago may not be in the list yet.
+	done := make(chan struct{})
+	go func() { w.running.Wait(); close(done) }()
+	for ended := false; !ended; {
+		w.mu.Lock()
+		for _, c := range w.open {
+			_ = c.Close()
+		}
+		w.mu.Unlock()
+		select {
+		case <-done:
+			ended = true
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	w.mu.Lock()
+	w.open = nil
+	w.mu.Unlock()
+}
+
+// through is the operator's kubeconfig with another way to the API server.
+func through(t *testing.T, r *rig, w *passage) string {
+	t.Helper()
+	text, err := os.ReadFile(r.cluster.UserKubeconfig("operator"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := strings.ReplaceAll(string(text), w.to, w.address)
+	if other == string(text) {
+		t.Fatalf("the kubeconfig does not name %s", w.to)
+	}
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(file, []byte(other), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}

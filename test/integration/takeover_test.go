@@ -1,0 +1,245 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"stoic/cli/cluster"
+	"stoic/training"
+	"stoic/training/kinds"
+)
+
+// predecessor is who served a kind before this operator.
+type predecessor struct {
+	kind *training.Kind
+	// crd is the CRD that it installs, left the file that says how it leaves a job.
+	crd, left string
+	// scales is the replica type that a job gets one more of, ends selects the pods with which it ends.
+	scales, ends string
+	// adopts are the writes to objects of a job that runs, beside none to its pods.
+	adopts []string
+}
+
+func predecessors() (all []predecessor) {
+	ends := map[string]string{"PyTorchJob": "replica-type=master", "XGBoostJob": "replica-type=master", "MPIJob": "job-role in (master, launcher)"}
+	for _, kind := range kinds.Served() {
+		p := predecessor{kind: kind, crd: kind.Plural + "-v1.9.4-written.yaml", left: kind.Plural + ".txtar", scales: "Worker", ends: "replica-type=worker"}
+		if label, other := ends[kind.Name]; other {
+			p.ends = label
+		}
+		switch {
+		case kind.Version == "v2beta1":
+			p.crd, p.left = "mpijobs-v2beta1-v0.8-written.yaml", "mpijobs-v2beta1.txtar"
+			p.adopts = []string{"patch configmaps", "patch jobs"} // labels; the Job shall not go before the MPIJob does
+		case kind.Name == "MPIJob":
+			p.adopts = []string{"patch configmaps", "patch rolebindings", "patch roles", "patch serviceaccounts"} // labels
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// TestTakeOver: jobs of every kind as training-operator v1.9.4 and mpi-operator 0.8 leave them, with all their objects, go on
+// under this operator. No pod of theirs is written to, deleted or made again.
+func TestTakeOver(t *testing.T) {
+	for _, one := range []struct {
+		name   string
+		serves func(*training.Kind) bool
+		more   string // permissions
+	}{
+		{"training-operator", func(k *training.Kind) bool { return k.Version == "v1" }, ""},
+		{"mpi-operator", func(k *training.Kind) bool { return k.Version != "v1" }, "deploy/mpijob-v2beta1/rbac.yaml"},
+	} {
+		t.Run(one.name, func(t *testing.T) {
+			t.Parallel() // it mostly waits
+			all := slices.DeleteFunc(predecessors(), func(p predecessor) bool { return !one.serves(p.kind) })
+			var crds []string
+			for _, p := range all {
+				crds = append(crds, filepath.Join(root, "test/fixtures", p.crd))
+			}
+			r := bareRig(t, cluster.Options{CRDs: crds})
+			r.permit(t)
+			if one.more != "" {
+				r.kubectl(t, nil, "apply", "-f", filepath.Join(root, one.more))
+			}
+			takeOver(t, r, all)
+		})
+	}
+}
+
+func takeOver(t *testing.T, r *rig, all []predecessor) {
+	left := map[string]map[string]leftJob{}
+	for _, p := range all {
+		left[p.kind.Name] = p.leave(t, r.of(p.kind))
+	}
+	for _, p := range all {
+		p.settle(t, r.of(p.kind), left[p.kind.Name])
+	}
+	r.operator(t, "")
+	t.Run("kinds", func(t *testing.T) {
+		for _, p := range all {
+			t.Run(p.kind.Name, func(t *testing.T) {
+				t.Parallel()
+				p.takenOver(t, r.of(p.kind), left[p.kind.Name])
+			})
+		}
+	})
+	nothingIsForbidden(t, r)
+}
+
+// takenOver: each job is looked at, and then ends well. What is written on the way is what differs between the operators.
+func (p predecessor) takenOver(t *testing.T, r *rig, left map[string]leftJob) {
+	ns := p.space()
+	p.store(t, r, "later", false)
+	r.awaitState(t, ns, "later", training.Running) // so what was there before has been looked at
+	for _, name := range []string{"running", "finished", "suspended"} {
+		p.unwritten(t, r, name, left[name])
+	}
+	if p.adopts == nil { // what is beside the pods of others is written in later passes, too
+		p.writes(t, r, "running", nil)
+	}
+	t.Run("cases", func(t *testing.T) {
+		sideBySide(t, r, map[string]func(*testing.T, *rig){
+			"running":      func(t *testing.T, r *rig) { p.goesOn(t, r, left["running"]) },
+			"just created": func(t *testing.T, r *rig) { p.runs(t, r, "created", left["created"]) },
+			"half-created": func(t *testing.T, r *rig) { p.runs(t, r, "half", left["half"]) },
+			"suspended":    func(t *testing.T, r *rig) { p.resumes(t, r, left["suspended"]) },
+		})
+	})
+	p.unwritten(t, r, "finished", left["finished"])
+	p.created(t, r, left)
+}
+
+// goesOn: a job that runs gets one more replica, and ends. Its status begins when the one before began it.
+func (p predecessor) goesOn(t *testing.T, r *rig, was leftJob) {
+	ns := p.space()
+	p.patch(t, r, "running", fmt.Sprintf(`{"spec":{%q:{%q:{"replicas":%d}}}}`, p.kind.ReplicaSpecsField, p.scales, was.replicas[p.scales]+1))
+	await(t, "one more pod", func() (bool, string) {
+		pods := r.pods(t, ns, "running")
+		return len(pods) == len(was.pods)+1, fmt.Sprint(pods)
+	})
+	await(t, "it to run", func() (bool, string) {
+		counts := r.head(t, ns, "running").Status.ReplicaStatuses
+		return int(counts[p.scales].Active) == was.replicas[p.scales]+1, fmt.Sprint(counts)
+	})
+	r.checkKept(t, ns, "running", was.pods)
+	p.end(t, r, "running")
+	head := r.awaitState(t, ns, "running", training.Succeeded)
+	want := strings.ReplaceAll("Created=True(KINDCreated) Running=False(KINDRunning) Succeeded=True(KINDSucceeded)", "KIND", p.kind.Name)
+	if got := describe(&head.Status); got != want {
+		t.Errorf("conditions: %s, want %s", got, want)
+	}
+	was.replicas[p.scales]++
+	for role, n := range was.replicas {
+		want := training.ReplicaStatus{Succeeded: int32(n), Selector: head.Status.ReplicaStatuses[role].Selector} // what was active then, too
+		if p.kind.Name == "MPIJob" && role == "Worker" {
+			want.Succeeded = 0 // workers are nothing to the end of the launcher
+		}
+		if diff := cmp.Diff(want, head.Status.ReplicaStatuses[role]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", role, diff)
+		}
+	}
+	if at := head.Status.StartTime.UTC().Format("2006-01-02T15:04:05Z"); at != "2026-01-01T00:00:01Z" {
+		t.Errorf("it started at %s", at)
+	}
+	r.checkKept(t, ns, "running", was.pods)
+	p.writes(t, r, "running", p.adopts)
+}
+
+// runs: what is missing is made, what is there stays.
+func (p predecessor) runs(t *testing.T, r *rig, name string, was leftJob) {
+	r.awaitState(t, p.space(), name, training.Running)
+	r.checkKept(t, p.space(), name, was.pods)
+	p.end(t, r, name)
+	r.awaitState(t, p.space(), name, training.Succeeded)
+	r.checkKept(t, p.space(), name, was.pods)
+}
+
+func (p predecessor) resumes(t *testing.T, r *rig, was leftJob) {
+	p.patch(t, r, "suspended", `{"spec":{"runPolicy":{"suspend":false}}}`)
+	p.runs(t, r, "suspended", was)
+	head := r.head(t, p.space(), "suspended")
+	if c := head.Status.Condition(training.Suspended); c == nil || c.Status != metav1.ConditionFalse || c.Reason != p.kind.Name+"Resumed" {
+		t.Errorf("conditions: %s", describe(&head.Status))
+	}
+}
+
+// unwritten: the job and its pods are as they were left.
+func (p predecessor) unwritten(t *testing.T, r *rig, name string, was leftJob) {
+	t.Helper()
+	if now := r.raw(t, p.space(), name); now.GetResourceVersion() != was.job.GetResourceVersion() {
+		t.Errorf("%s was written to (-before +after):\n%s", name, cmp.Diff(was.job.Object, now.Object))
+	}
+	if diff := cmp.Diff(was.pods, r.pods(t, p.space(), name)); diff != "" {
+		t.Errorf("pods of %s (-before +after):\n%s", name, diff)
+	}
+}
+
+// writes to objects of a job that were there: which, once each. The job itself and what is new are not meant.
+func (p predecessor) writes(t *testing.T, r *rig, job string, want []string) {
+	t.Helper()
+	found := map[string]bool{}
+	for _, q := range writes(r.requestsIn(t, p.space())) {
+		if ref := q.ObjectRef; q.Verb != "create" && ref.Resource != p.kind.Plural && (ref.Name == job || strings.HasPrefix(ref.Name, job+"-")) {
+			found[q.Verb+" "+strings.TrimSuffix(ref.Resource+"/"+ref.Subresource, "/")] = true
+		}
+	}
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(found))); diff != "" {
+		t.Errorf("writes to what %s had (-want +got):\n%s", job, diff)
+	}
+}
+
+// created: of pods there was nothing but creations, each of a pod that was missing.
+func (p predecessor) created(t *testing.T, r *rig, left map[string]leftJob) {
+	t.Helper()
+	before, made := 0, 0
+	for _, was := range left {
+		before += len(was.owned)
+	}
+	for _, q := range writes(r.requestsIn(t, p.space())) {
+		if q.ObjectRef.Resource != "pods" {
+			continue
+		}
+		if made++; q.Verb != "create" || q.ResponseStatus.Code != 201 {
+			t.Errorf("%s %s: %d", q.Verb, q.RequestURI, q.ResponseStatus.Code)
+		}
+	}
+	now := 0
+	for name := range left {
+		now += len(p.owned(t, r, name))
+	}
+	if now += len(p.owned(t, r, "later")); made != now-before {
+		t.Errorf("%d pods were made, want %d: there were %d, and there are %d", made, now-before, before, now)
+	}
+}
+
+func (p predecessor) patch(t *testing.T, r *rig, name, patch string) {
+	t.Helper()
+	if _, err := r.jobs(p.space()).Patch(context.Background(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// end lets the pods that decide succeed.
+func (p predecessor) end(t *testing.T, r *rig, name string) {
+	t.Helper()
+	pods := r.podsWith(t, p.space(), training.LabelJob+"="+name+",training.kubeflow.org/"+p.ends)
+	if len(pods) == 0 {
+		t.Fatalf("%s has no pods that decide", name)
+	}
+	for _, pod := range pods {
+		const patch = `{"metadata":{"annotations":{"simulation.stoic/exit-code":"0"}}}`
+		if _, err := r.typed.CoreV1().Pods(p.space()).Patch(context.Background(), pod.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,451 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"stoic/schema"
+	"stoic/training"
+	"stoic/training/kinds"
+)
+
+// epoch is when every story begins.
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// plainTemplate is the least that a role may have.
+func plainTemplate(kind *training.Kind) string {
+	return `{"spec":{"containers":[{"name":"` + kind.Container + `","image":"mnist"}]}}`
+}
+
+// knobs describe a job in few words.
+type knobs struct {
+	Roles         map[string]roleKnobs `json:"roles"`
+	SuccessPolicy string               `json:"successPolicy"`
+	Dynamic       bool                 `json:"dynamic"`
+	Elastic       *elasticKnobs        `json:"elastic"`
+	MPI           map[string]any       `json:"mpi"`
+	Clean         string               `json:"clean"`
+	TTL           *int64               `json:"ttl"`
+	Deadline      *int64               `json:"deadline"`
+	Backoff       *int64               `json:"backoff"`
+	Suspend       bool                 `json:"suspend"`
+	ManagedBy     string               `json:"managedBy"`
+	Gang          string               `json:"gang"`   // the scheduler that the operator was told of
+	Native        string               `json:"native"` // the version of native gang scheduling that is served; "none" of those that are wanted
+	MinAvailable  *int64               `json:"minAvailable"`
+	Queue         string               `json:"queue"`
+	PriorityClass string               `json:"priorityClass"`
+	GangTimeout   *int64               `json:"gangTimeout"`
+	MinResources  map[string]string    `json:"minResources"`
+}
+
+type elasticKnobs struct {
+	Min     *int32          `json:"min"`
+	Max     *int32          `json:"max"`
+	Metrics json.RawMessage `json:"metrics"`
+}
+
+type roleKnobs struct {
+	Replicas *int            `json:"replicas"`
+	Restart  string          `json:"restart"`
+	Ports    []training.Port `json:"ports"`
+	Template string          `json:"template"`
+}
+
+// cluster is a very small cluster: one object and its children. It carries plans out.
+type cluster struct {
+	knobs
+	kind     *training.Kind
+	now      time.Time
+	meta     metav1.ObjectMeta
+	status   training.Status
+	ledger   training.Ledger
+	problems []schema.Problem
+	warnings []schema.Problem
+	pods     map[string]*training.Pod
+	services map[string]*training.Service
+	extras   map[string]*training.StoredDependent // by kind and name
+	bodies   map[string]json.RawMessage           // of these, whole
+	unseen   []training.Unavailable
+	// priorities of the cluster's classes, nil while they are not known
+	priorities training.Priorities
+	born       int // children so far, for UIDs
+	// slow: deleted children stay, terminating, until told to go.
+	slow  bool
+	prune bool // the schema drops observedGeneration
+	// gone: the job itself was deleted.
+	gone bool
+	// aging: pods know when they were created.
+	aging bool
+	// counted holds the failed pods that were ever put on record, and total what they add up to.
+	counted map[types.UID]bool
+	total   int64
+}
+
+func newCluster() *cluster {
+	return &cluster{
+		kind: kinds.TFJob(), now: epoch,
+		meta: metav1.ObjectMeta{Name: "j", Namespace: "ns", UID: "job-uid", ResourceVersion: "7", Generation: 1},
+		pods: map[string]*training.Pod{}, services: map[string]*training.Service{}, counted: map[types.UID]bool{},
+		extras: map[string]*training.StoredDependent{}, bodies: map[string]json.RawMessage{},
+	}
+}
+
+func limit(v *int64) training.Limit {
+	if v == nil {
+		return training.Limit{}
+	}
+	return training.Limit{Set: true, Value: *v}
+}
+
+// job is what the converter would make of the knobs.
+func (w *cluster) job(head *training.Head) *training.Job {
+	job := &training.Job{Head: head, Policy: training.RunPolicy{
+		CleanPods: training.CleanPodPolicy(w.Clean), TTL: limit(w.TTL), Deadline: limit(w.Deadline), Backoff: limit(w.Backoff),
+		Suspend: w.Suspend,
+		Scheduling: training.Scheduling{MinAvailable: limit(w.MinAvailable), Queue: w.Queue, PriorityClass: w.PriorityClass,
+			TimeoutSeconds: limit(w.GangTimeout), MinResources: w.MinResources},
+	}}
+	for _, kind := range w.kind.ReplicaTypes {
+		k, ok := w.Roles[kind.Name]
+		if !ok {
+			continue
+		}
+		role := training.ReplicaType{KnownReplicaType: kind, Replicas: 1, Restart: training.RestartPolicy(k.Restart), Ports: k.Ports,
+			Port: w.kind.Port.Number, Template: []byte(k.Template), Container: w.kind.Container}
+		if k.Replicas != nil {
+			role.Replicas = *k.Replicas
+		}
+		if k.Restart == "" {
+			role.Restart = w.kind.Restart
+		}
+		if k.Ports == nil {
+			role.Ports = []training.Port{w.kind.Port}
+		}
+		if k.Template == "" {
+			role.Template = []byte(plainTemplate(w.kind))
+		}
+		job.ReplicaTypes = append(job.ReplicaTypes, role)
+	}
+	w.kind.Lower(job, w.options())
+	if job.Policy.CleanPods == "" {
+		job.Policy.CleanPods = training.CleanNone
+	}
+	if w.Elastic != nil {
+		job.Verbatim = w.Elastic.Metrics
+	}
+	return job
+}
+
+// options are the kind's own fields, as the decoder would fill them.
+func (w *cluster) options() any {
+	fields := map[string]any{"enableDynamicWorker": w.Dynamic}
+	if w.MPI != nil {
+		if err := json.Unmarshal(schema.JSON(w.MPI), &fields); err != nil {
+			panic(err)
+		}
+	}
+	if w.SuccessPolicy != "" {
+		fields["successPolicy"] = w.SuccessPolicy
+	}
+	if e := w.Elastic; e != nil {
+		fields["elasticPolicy"] = map[string]any{"minReplicas": e.Min, "maxReplicas": e.Max}
+	}
+	maps.Copy(fields, w.MPI)
+	options := w.kind.Options()
+	if err := json.Unmarshal(schema.JSON(fields), options); err != nil {
+		panic(err) // those that a kind has not are left out
+	}
+	return options
+}
+
+// become makes it a cluster of another kind, which knows of its cluster what the operator does by default.
+func (w *cluster) become(kind *training.Kind) {
+	w.kind = kind.In(training.Cluster{WaitFor: training.WaitWith(training.WaitImage, training.WaitTries)})
+}
+
+// observe is what the controller sees.
+func (w *cluster) observe() Observed {
+	if cluster := w.kind.Cluster; cluster.Gang != w.gang() {
+		cluster.Gang = w.gang()
+		w.kind = w.kind.In(cluster)
+	}
+	head := &training.Head{Head: schema.Head{Meta: *w.meta.DeepCopy(), Warnings: w.warnings}, Kind: w.kind, Status: w.status, Ledger: w.ledger, ManagedBy: w.ManagedBy}
+	for _, p := range w.warnings { // as the converter finds it
+		if head.PodRestartPolicy == "" && strings.HasSuffix(p.Path, ".template.spec.restartPolicy") {
+			head.PodRestartPolicy = p.Path
+		}
+	}
+	o := Observed{Head: head, Now: w.now, KeepsGeneration: !w.prune}
+	if len(w.problems) > 0 {
+		o.Rejection = &training.Rejection{Head: head, Problems: w.problems}
+	} else {
+		o.Job = w.job(head)
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.pods)) {
+		o.Pods = append(o.Pods, *w.pods[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.services)) {
+		o.Services = append(o.Services, *w.services[name])
+	}
+	for _, key := range slices.Sorted(maps.Keys(w.extras)) {
+		o.Dependents = append(o.Dependents, *w.extras[key])
+	}
+	o.Unavailable, o.Priorities = slices.Concat(w.unseen, w.unserved()), w.priorities
+	return o
+}
+
+func (w *cluster) gang() training.Gang {
+	return training.Gang{Scheduler: w.Gang, Native: w.Native != ""}
+}
+
+// unserved are the versions of native gang scheduling that the cluster does not serve.
+func (w *cluster) unserved() (all []training.Unavailable) {
+	for _, v := range training.NativeVersions() {
+		for _, r := range v.Kinds {
+			if w.Native != "" && w.Native != v.Name {
+				all = append(all, training.Unavailable{Resource: r, Why: "not served", Absent: true})
+			}
+		}
+	}
+	return all
+}
+
+// apply carries a plan out as the controller and the API server would.
+func (w *cluster) apply(p Plan) error {
+	if p.Status != nil {
+		w.status = *p.Status
+		if w.prune {
+			w.status.ObservedGeneration = 0
+		}
+	}
+	if p.Ledger != nil {
+		if err := w.record(*p.Ledger); err != nil {
+			return err
+		}
+	}
+	for _, d := range p.Delete {
+		if err := w.remove(d); err != nil {
+			return err
+		}
+	}
+	for _, u := range p.Patch {
+		if err := w.merge(u); err != nil {
+			return err
+		}
+	}
+	for _, o := range p.Create {
+		if err := w.create(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record keeps a ledger and holds it to account: a pod is counted once, and nothing else is.
+func (w *cluster) record(ledger training.Ledger) error {
+	if len(ledger.Failed) > training.MaxLedger || ledger.Job != w.meta.UID {
+		return fmt.Errorf("a ledger of %s with %d failures", ledger.Job, len(ledger.Failed))
+	}
+	for name, failure := range ledger.Failed {
+		if w.ledger.Failed[name] == failure {
+			continue
+		}
+		if w.counted[failure.Pod] {
+			return fmt.Errorf("pod %s of %s is counted twice", failure.Pod, name)
+		}
+		w.counted[failure.Pod] = true
+		w.total = training.Count(w.total + restartsOf(w.pods[w.meta.Name+"-"+name]))
+	}
+	if ledger.Terminal != "" && ledger.Terminal != w.status.Terminal() {
+		return fmt.Errorf("the ledger says %s, the status %s", ledger.Terminal, w.status.Terminal())
+	}
+	if ledger.Restarts != w.total {
+		return fmt.Errorf("a total of %d, must be %d", ledger.Restarts, w.total)
+	}
+	w.ledger = ledger
+	return nil
+}
+
+// tamper puts another ledger in place of that on record.
+func (w *cluster) tamper(ledger training.Ledger) {
+	w.ledger, w.total = ledger, training.Count(ledger.Restarts)
+	clear(w.counted)
+}
+
+func (w *cluster) remove(d Deletion) error {
+	if d.Namespace != w.meta.Namespace {
+		return fmt.Errorf("delete %s in namespace %q", d.Name, d.Namespace)
+	}
+	switch {
+	case d.Resource == schema.Pods():
+		p := w.pods[d.Name]
+		if p == nil || p.UID != d.UID || p.Deleting {
+			return fmt.Errorf("delete pod %s %s, which is not there: %+v", d.Name, d.UID, p)
+		}
+		p.Deleting = true
+		if !w.slow {
+			delete(w.pods, d.Name)
+		}
+	case d.Resource == schema.Services():
+		s := w.services[d.Name]
+		if s == nil || s.UID != d.UID || s.Deleting {
+			return fmt.Errorf("delete service %s %s, which is not there: %+v", d.Name, d.UID, s)
+		}
+		s.Deleting = true
+		if !w.slow {
+			delete(w.services, d.Name)
+		}
+	case d.Resource == w.kind.Resource():
+		if d.UID != w.meta.UID || d.Name != w.meta.Name {
+			return fmt.Errorf("delete another job: %+v", d)
+		}
+		w.gone = true
+	default:
+		e := w.extras[d.Resource.Kind+" "+d.Name]
+		if e == nil || e.UID != d.UID || e.Deleting {
+			return fmt.Errorf("delete %s %s %s, which is not there: %+v", d.Resource.Kind, d.Name, d.UID, e)
+		}
+		e.Deleting = true
+		if !w.slow {
+			delete(w.extras, d.Resource.Kind+" "+d.Name)
+		}
+	}
+	return nil
+}
+
+func (w *cluster) create(o schema.Object) error {
+	w.born++
+	uid := types.UID(fmt.Sprintf("uid-%d", w.born))
+	switch {
+	case o.Resource == schema.Pods():
+		if w.pods[o.Name] != nil {
+			return fmt.Errorf("create pod %s, which is there", o.Name)
+		}
+		role, _, _ := strings.Cut(strings.TrimPrefix(o.Name, w.meta.Name+"-"), "-")
+		p := &training.Pod{Name: o.Name, UID: uid, ReplicaType: role, Phase: corev1.PodPending}
+		if w.aging {
+			p.Created = w.now
+		}
+		var body metav1.PartialObjectMetadata
+		if err := json.Unmarshal(o.Body, &body); err != nil {
+			return fmt.Errorf("create pod %s: %w", o.Name, err)
+		}
+		p.ConsecutiveFailures, _ = strconv.ParseInt(body.Annotations[training.AnnotationRestartCount], 10, 64)
+		w.pods[o.Name] = p
+	case o.Resource == schema.Services():
+		if w.services[o.Name] != nil {
+			return fmt.Errorf("create service %s, which is there", o.Name)
+		}
+		w.services[o.Name] = &training.Service{Name: o.Name, UID: uid}
+	default:
+		key := o.Resource.Kind + " " + o.Name
+		if w.extras[key] != nil {
+			return fmt.Errorf("create %s, which is there", key)
+		}
+		w.extras[key] = &training.StoredDependent{Resource: o.Resource, Name: o.Name, UID: uid, ResourceVersion: "1", Created: w.now}
+		w.remember(key, o.Body)
+	}
+	return nil
+}
+
+// remember what the cache keeps of an object.
+func (w *cluster) remember(key string, body json.RawMessage) {
+	e, content := w.extras[key], map[string]any{}
+	_ = json.Unmarshal(body, &content)
+	state := training.FormOf(e.Resource).StateOf(content)
+	w.bodies[key], e.Spec, e.Content = body, nil, state.Content
+	if state.Spec != nil {
+		e.Spec = object(body)["spec"]
+	}
+}
+
+// merge is what an API server makes of a merge patch.
+func (w *cluster) merge(u Patch) error {
+	e := w.extras[u.Resource.Kind+" "+u.Name]
+	patch := object(u.Body)
+	meta := object(patch["metadata"])
+	if e == nil || e.UID != u.UID || string(meta["uid"]) != strconv.Quote(string(e.UID)) ||
+		u.ResourceVersion != e.ResourceVersion || string(meta["resourceVersion"]) != strconv.Quote(e.ResourceVersion) {
+		return fmt.Errorf("update %+v of %+v", u, e)
+	}
+	key := u.Resource.Kind + " " + u.Name
+	for _, member := range training.FormOf(u.Resource).Fixed {
+		if patch[member] != nil {
+			return fmt.Errorf("update of %s of %s, which never changes", member, key)
+		}
+	}
+	w.born++
+	body := object(w.bodies[key])
+	if e.Spec != nil {
+		body["spec"] = e.Spec // tampered with
+	}
+	e.ResourceVersion = strconv.Itoa(100 + w.born)
+	w.remember(key, merged(schema.JSON(body), u.Body))
+	return nil
+}
+
+// merged is RFC 7396.
+func merged(stored, patch json.RawMessage) json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(patch, &members) != nil || members == nil {
+		return patch
+	}
+	result := object(stored)
+	for key, value := range members {
+		if present(value) == nil {
+			delete(result, key)
+		} else {
+			result[key] = merged(result[key], value)
+		}
+	}
+	return schema.JSON(result)
+}
+
+// setPod reads "Failed exit=137 restarts=2 row=1 deleting role=ps", or "gone".
+func (w *cluster) setPod(t *testing.T, name, words string) {
+	t.Helper()
+	p := &training.Pod{Name: name, UID: "foreign-" + types.UID(name), ReplicaType: strings.Split(name+"--", "-")[1]}
+	if old := w.pods[name]; old != nil {
+		p.UID, p.ReplicaType, p.Created, p.ConsecutiveFailures = old.UID, old.ReplicaType, old.Created, old.ConsecutiveFailures
+	}
+	for _, word := range strings.Fields(words) {
+		key, value, _ := strings.Cut(word, "=")
+		number, _ := strconv.ParseInt(value, 10, 64)
+		switch key {
+		case "gone":
+			delete(w.pods, name)
+			return
+		case "deleting":
+			p.Deleting = true
+		case "exit":
+			p.Exits = append(p.Exits, training.Exit{Container: w.kind.Container, Code: int32(number)})
+		case "side":
+			p.Exits = append(p.Exits, training.Exit{Container: "side", Code: int32(number)})
+		case "restarts":
+			p.Restarts = number
+		case "row":
+			p.ConsecutiveFailures = number
+		case "role":
+			p.ReplicaType = value
+		case "problem": // the reason, and in brackets what is said of it, with _ for spaces
+			reason, detail, _ := strings.Cut(strings.TrimSuffix(value, ")"), "(")
+			p.Problem = &training.PodProblem{Reason: reason, Detail: strings.ReplaceAll(detail, "_", " ")}
+		case "Pending", "Running", "Succeeded", "Failed", "Unknown":
+			p.Phase = corev1.PodPhase(key)
+		default:
+			t.Fatalf("pod %s: what is %q?", name, word)
+		}
+	}
+	w.pods[name] = p
+}

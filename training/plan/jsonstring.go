@@ -1,0 +1,50 @@
+package plan
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// jsonStrings writes strings as JSON. Long ones of one job begin alike, as TF_CONFIG names every replica to every replica: what
+// all have had in common so far is not written again.
+type jsonStrings struct {
+	shared string
+	quoted []byte // shared as JSON, without the quotation mark at its end
+}
+
+// longValue is where it begins to matter.
+const longValue = 256
+
+func (q *jsonStrings) add(to []byte, value string) []byte {
+	if len(value) < longValue {
+		return append(to, quote(value)...)
+	}
+	if n := len(q.shared); n == 0 || !strings.HasPrefix(value, q.shared) || n < len(value) && !utf8.RuneStart(value[n]) {
+		q.share(value) // also if what is shared ends within a character of this one
+	}
+	if len(q.shared) < longValue { // values that have nothing in common
+		return append(to, quote(value)...)
+	}
+	to = append(to, q.quoted...)
+	return append(to, quote(value[len(q.shared):])[1:]...)
+}
+
+// share keeps what a value has in common with those before it, up to a whole character.
+func (q *jsonStrings) share(value string) {
+	n := len(value)
+	if q.shared != "" {
+		n = min(len(value), len(q.shared))
+		for i := range n {
+			if value[i] != q.shared[i] {
+				n = i
+				break
+			}
+		}
+	}
+	for n > 0 && n < len(value) && !utf8.RuneStart(value[n]) {
+		n--
+	}
+	q.shared = value[:n]
+	text := quote(q.shared)
+	q.quoted = text[:len(text)-1]
+}

@@ -1,0 +1,81 @@
+package plan
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"stoic/training"
+)
+
+// TestTerminalConditionIsNotedWhenPodsGo: pods of a finished job that stay cost nothing. When somebody else deletes them the terminal condition is
+// put into the ledger, so that a status which is wiped later can be put back. Found by the fault rig (G14).
+func TestTerminalConditionIsNotedWhenPodsGo(t *testing.T) {
+	w := newCluster()
+	w.Roles, w.Clean = map[string]roleKnobs{"Worker": {}}, "None"
+	pass := func() Plan {
+		w.settle()
+		p := Make(w.observe())
+		if err := w.apply(p); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	pass()
+	w.settle()
+	w.pods["j-worker-0"].Phase = corev1.PodSucceeded
+	pass()
+	if w.status.Terminal() != training.Succeeded {
+		t.Fatalf("the status: %+v", w.status)
+	}
+	if p := pass(); p.Ledger != nil {
+		t.Errorf("the terminal condition is noted while the pod stays: %+v", p.Ledger)
+	}
+	w.slow = true // the pod is seen to go
+	w.pods["j-worker-0"].Deleting = true
+	if p := Make(w.observe()); p.Ledger == nil || p.Ledger.Terminal != training.Succeeded {
+		t.Fatalf("the pod goes, and the ledger: %+v", p.Ledger)
+	} else if err := w.apply(p); err != nil {
+		t.Fatal(err)
+	}
+	if p := Make(w.observe()); p.Ledger != nil {
+		t.Errorf("noted again: %+v", p.Ledger)
+	}
+	delete(w.pods, "j-worker-0")
+	w.status = training.Status{}
+	if p := Make(w.observe()); p.Status == nil || p.Status.Terminal() != training.Succeeded || len(p.Create) > 0 {
+		t.Errorf("the status was wiped: %+v, creates %d", p.Status, len(p.Create))
+	}
+}
+
+// TestTerminalConditionIsNotedAfterPodsWent: the pods were deleted while no operator looked. The next one notes the terminal condition of a job that
+// has just ended; those that ended long ago cost nothing when an operator begins. Found by the fault rig (G14).
+func TestTerminalConditionIsNotedAfterPodsWent(t *testing.T) {
+	w := newCluster()
+	w.Roles, w.Clean = map[string]roleKnobs{"Worker": {}}, "None"
+	for range 2 {
+		w.settle()
+		if err := w.apply(Make(w.observe())); err != nil {
+			t.Fatal(err)
+		}
+		w.settle()
+		w.pods["j-worker-0"].Phase = corev1.PodSucceeded
+	}
+	if w.status.Terminal() != training.Succeeded {
+		t.Fatalf("the status: %+v", w.status)
+	}
+	delete(w.pods, "j-worker-0")
+	o := w.observe()
+	o.Now = o.Now.Add(stillNoted)
+	if p := Make(o); p.Ledger != nil {
+		t.Errorf("noted long after the end: %+v", p.Ledger)
+	}
+	if p := Make(w.observe()); p.Ledger == nil || p.Ledger.Terminal != training.Succeeded {
+		t.Fatalf("the pods went, and the ledger: %+v", p.Ledger)
+	} else if err := w.apply(p); err != nil {
+		t.Fatal(err)
+	}
+	if p := Make(w.observe()); p.Ledger != nil || len(p.Create) > 0 {
+		t.Errorf("after that: %+v, creates %d", p.Ledger, len(p.Create))
+	}
+}
