@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"stoic/schema"
 	"stoic/test/e2e/supplies"
 )
 
@@ -65,13 +66,7 @@ func mpirun(program ...string) string {
 }
 
 // quoted is a list in YAML.
-func quoted(words []string) string {
-	var all []string
-	for _, word := range words {
-		all = append(all, "'"+strings.ReplaceAll(word, "'", "''")+"'")
-	}
-	return "[" + strings.Join(all, ", ") + "]"
-}
+func quoted(words []string) string { return string(schema.JSON(words)) }
 
 // overExec: Open MPI 4 starts its processes by kubectl exec, under the Role that the job has.
 func overExec(t *testing.T, s *system) {

@@ -109,6 +109,8 @@ type mpiJob struct {
 	account string
 	// own are the names of the variables that the author has set in the launcher.
 	own map[string]bool
+	// hostNetwork: the launcher has the interfaces of its node, whatever their names.
+	hostNetwork bool
 	// idle: the first container of the workers has no command.
 	idle bool
 }
@@ -149,6 +151,7 @@ func lowerMPIJob(job *training.Job, options any) (problems []schema.Problem) {
 	if launcher := job.ReplicaType(mpiLauncher); launcher != nil {
 		pod := mpiPodOf(launcher.Template)
 		own.gpu, own.account, own.own = pod.hasGPU(), pod.account(), pod.variables()
+		own.hostNetwork = pod.Spec.HostNetwork
 	}
 	if worker := job.ReplicaType(mpiWorker); worker != nil {
 		pod := mpiPodOf(worker.Template)
@@ -170,6 +173,7 @@ type mpiTemplate struct {
 	Spec struct {
 		ServiceAccountName string `json:"serviceAccountName"`
 		ServiceAccount     string `json:"serviceAccount"`
+		HostNetwork        bool   `json:"hostNetwork"`
 		Containers         []struct {
 			Name    string   `json:"name"`
 			Command []string `json:"command"`

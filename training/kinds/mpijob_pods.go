@@ -30,6 +30,8 @@ const (
 //	I_MPI_HYDRA_BOOTSTRAP, I_MPI_HYDRA_BOOTSTRAP_EXEC          Intel MPI
 //	PRTE_MCA_plm_ssh_agent, PRTE_MCA_prte_default_hostfile     Open MPI 5
 //	HYDRA_LAUNCHER, HYDRA_LAUNCHER_EXEC                        MPICH; it cannot read this hostfile, so -hosts is the author's
+//	HYDRA_IFACE                                                MPICH, in the network of pods: the processes in the workers
+//	                                                           connect to an address; the launcher has no name in DNS
 func mpiEnvironment(job *training.Job) func(*training.ReplicaType, int) []training.EnvVar {
 	own, _ := job.Own.(mpiJob)
 	const agent, hosts = mpiConfigPath + "/" + mpiExec, mpiConfigPath + "/" + mpiHostfile
@@ -37,11 +39,15 @@ func mpiEnvironment(job *training.Job) func(*training.ReplicaType, int) []traini
 	if !own.gpu {
 		launcher = append(launcher, training.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES"}, training.EnvVar{Name: "NVIDIA_DRIVER_CAPABILITIES"})
 	}
-	for _, v := range []training.EnvVar{
+	yielding := []training.EnvVar{
 		{Name: "I_MPI_HYDRA_BOOTSTRAP", Value: "rsh"}, {Name: "I_MPI_HYDRA_BOOTSTRAP_EXEC", Value: agent},
 		{Name: "PRTE_MCA_plm_ssh_agent", Value: agent}, {Name: "PRTE_MCA_prte_default_hostfile", Value: hosts},
 		{Name: "HYDRA_LAUNCHER", Value: "rsh"}, {Name: "HYDRA_LAUNCHER_EXEC", Value: agent},
-	} {
+	}
+	if !own.hostNetwork {
+		yielding = append(yielding, training.EnvVar{Name: "HYDRA_IFACE", Value: "eth0"}) // the name that Kubernetes gives it
+	}
+	for _, v := range yielding {
 		if !own.own[v.Name] {
 			launcher = append(launcher, v)
 		}

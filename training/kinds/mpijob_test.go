@@ -32,14 +32,17 @@ func TestMPIEnvironment(t *testing.T) {
 	const intel = "I_MPI_HYDRA_BOOTSTRAP=rsh I_MPI_HYDRA_BOOTSTRAP_EXEC=/etc/mpi/kubexec.sh "
 	const open5 = "PRTE_MCA_plm_ssh_agent=/etc/mpi/kubexec.sh PRTE_MCA_prte_default_hostfile=/etc/mpi/hostfile "
 	const mpich = "HYDRA_LAUNCHER=rsh HYDRA_LAUNCHER_EXEC=/etc/mpi/kubexec.sh"
+	const iface = " HYDRA_IFACE=eth0"
 	for name, c := range map[string]struct{ launcher, want string }{
-		"plain":          {podWith(`{}`), open + noGPU + intel + open5 + mpich},
-		"GPU":            {podWith(`{"resources":{"limits":{"nvidia.com/gpu":1}}}`), open + intel + open5 + mpich},
-		"GPU of others":  {podWith(`{},{"resources":{"limits":{"aliyun.com/gpu-mem":1}}}`), open + intel + open5 + mpich},
-		"only asked for": {podWith(`{"resources":{"requests":{"nvidia.com/gpu":1}}}`), open + noGPU + intel + open5 + mpich},
-		"own Intel":      {podWith(`{"env":[{"name":"I_MPI_HYDRA_BOOTSTRAP","value":"ssh"}]}`), open + noGPU + "I_MPI_HYDRA_BOOTSTRAP_EXEC=/etc/mpi/kubexec.sh " + open5 + mpich},
-		"own MPICH":      {podWith(`{"env":[{"name":"HYDRA_LAUNCHER"},{"name":"HYDRA_LAUNCHER_EXEC"}]}`), open + noGPU + intel + strings.TrimSpace(open5)},
-		"of a sidecar":   {podWith(`{},{"env":[{"name":"HYDRA_LAUNCHER"}]}`), open + noGPU + intel + open5 + mpich},
+		"plain":          {podWith(`{}`), open + noGPU + intel + open5 + mpich + iface},
+		"GPU":            {podWith(`{"resources":{"limits":{"nvidia.com/gpu":1}}}`), open + intel + open5 + mpich + iface},
+		"GPU of others":  {podWith(`{},{"resources":{"limits":{"aliyun.com/gpu-mem":1}}}`), open + intel + open5 + mpich + iface},
+		"only asked for": {podWith(`{"resources":{"requests":{"nvidia.com/gpu":1}}}`), open + noGPU + intel + open5 + mpich + iface},
+		"own Intel":      {podWith(`{"env":[{"name":"I_MPI_HYDRA_BOOTSTRAP","value":"ssh"}]}`), open + noGPU + "I_MPI_HYDRA_BOOTSTRAP_EXEC=/etc/mpi/kubexec.sh " + open5 + mpich + iface},
+		"own MPICH":      {podWith(`{"env":[{"name":"HYDRA_LAUNCHER"},{"name":"HYDRA_LAUNCHER_EXEC"}]}`), open + noGPU + intel + strings.TrimSpace(open5) + iface},
+		"host network":   {`{"spec":{"hostNetwork":true,"containers":[{}]}}`, open + noGPU + intel + open5 + mpich},
+		"own interface":  {podWith(`{"env":[{"name":"HYDRA_IFACE","value":"net1"}]}`), open + noGPU + intel + open5 + mpich},
+		"of a sidecar":   {podWith(`{},{"env":[{"name":"HYDRA_LAUNCHER"}]}`), open + noGPU + intel + open5 + mpich + iface},
 	} {
 		job := mpi(nil, c.launcher, podWith(`{}`), 2)
 		var got []string

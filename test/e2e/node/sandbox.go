@@ -54,6 +54,7 @@ func enclose(ctx context.Context, dir, pause string) (*sandbox, error) {
 	return s, nil
 }
 
+// furnish: a bridge whose address nobody sets takes that of one of its ports; pods would lose it as others come and go.
 const furnish = `
 mount --make-rshared /
 mount -t proc proc /proc
@@ -61,7 +62,7 @@ mount -t tmpfs tmpfs /run
 mount -t tmpfs tmpfs /var/log
 mount --bind "$1" /var/lib
 ip link set lo up
-ip link add "$3" type bridge
+ip link add "$3" address 0a:58:0a:58:00:01 type bridge
 ip address add "$2/16" dev "$3"
 ip link set "$3" up
 ip address add "$4/32" dev lo

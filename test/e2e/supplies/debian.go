@@ -51,6 +51,11 @@ func systems() []system {
 	}
 }
 
+// debootstrap are the flags for all systems. The folder of sshd is in /run.
+func debootstrap() []string {
+	return []string{"--variant=minbase", `--aptopt=APT::Install-Recommends "false"`, "--skip=cleanup/run"}
+}
+
 // recipe is equal for equal results, as far as these are ours.
 func recipe(parts ...[]string) string {
 	hash := sha256.New()
@@ -103,9 +108,12 @@ func (m *maker) extract(ctx context.Context, scratch string) error {
 
 // system makes the image of a system, unless it is kept.
 func (m *maker) system(ctx context.Context, d system, run settings) (Image, error) {
-	made := Image{Name: d.image, Tar: m.tar(d.image, recipe([]string{d.release}, d.packages, d.hooks))}
+	made := Image{Name: d.image, Tar: m.tar(d.image, recipe([]string{d.release}, d.packages, d.hooks, debootstrap()))}
 	if _, err := os.Stat(made.Tar); err == nil {
 		return made, nil
+	}
+	if err := m.remove(m.tar(d.image, "*")); err != nil { // made by another recipe
+		return made, err
 	}
 	release, source, err := m.source(ctx, d.release)
 	if err != nil {
@@ -113,7 +121,7 @@ func (m *maker) system(ctx context.Context, d system, run settings) (Image, erro
 	}
 	m.say("make a Debian %s with %s", release, strings.Join(d.packages, ", "))
 	root := filepath.Join(m.dir, unfinished+"root.tar")
-	args := []string{"--variant=minbase", "--include=" + strings.Join(d.packages, ","), "--aptopt=APT::Install-Recommends \"false\""}
+	args := append(debootstrap(), "--include="+strings.Join(d.packages, ","))
 	for _, hook := range d.hooks {
 		args = append(args, "--customize-hook="+hook)
 	}

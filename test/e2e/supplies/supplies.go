@@ -72,7 +72,7 @@ func Prepare(ctx context.Context, root string, progress io.Writer) (_ *Supplies,
 			err = errors.Join(err, s.Release())
 		}
 	}()
-	if err := m.clean(); err != nil {
+	if err := m.remove(filepath.Join(m.dir, unfinished+"*")); err != nil { // by a killed run
 		return nil, err
 	}
 	if s.ControlPlane, err = cluster.Build(ctx, cluster.Options{Source: filepath.Join(root, "localcluster"), Progress: progress}); err != nil {
@@ -106,15 +106,15 @@ func acquire(path string) (*os.File, error) {
 	return lock, nil
 }
 
-// clean removes what a killed run began to make.
-func (m *maker) clean() error {
-	left, err := filepath.Glob(filepath.Join(m.dir, unfinished+"*"))
+// remove removes the files that a pattern matches.
+func (m *maker) remove(pattern string) error {
+	left, err := filepath.Glob(pattern)
 	if err != nil {
-		return fmt.Errorf("look for what an earlier run left: %w", err)
+		return fmt.Errorf("look for old files: %w", err)
 	}
 	for _, path := range left {
 		if err := os.RemoveAll(path); err != nil {
-			return fmt.Errorf("remove what an earlier run left: %w", err)
+			return fmt.Errorf("remove old files: %w", err)
 		}
 	}
 	return nil
