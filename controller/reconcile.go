@@ -42,6 +42,9 @@ func (r *watcher) observe(ctx context.Context, result *convert.Result) (seen sch
 	owner := result.Meta.UID
 	caches := r.store.Check(owner, r.objects.Version, r.versions)
 	if caches == consistency.Fresh {
+		if result = r.newest(result); result == nil {
+			return seen, false, apply.ErrBehind // its deletion has an event, and what took its name another
+		}
 		seen = r.observed(result)
 		for i, d := range r.dependents {
 			seen.Children[i] = d.Of(result.Head)
@@ -64,6 +67,17 @@ func (r *watcher) observe(ctx context.Context, result *convert.Result) (seen sch
 		return seen, true, err
 	}
 	return seen, false, nil
+}
+
+// newest is what the cache holds of an object now, or nil if it holds that object no more. The cache was found fresh after
+// the object was looked up: what was looked up may be older than our own last write, and what is decided on it is refused
+// with a conflict.
+func (r *watcher) newest(looked *convert.Result) *convert.Result {
+	now := r.objects.Get(looked.Key())
+	if now == nil || now.Meta.UID != looked.Meta.UID {
+		return nil
+	}
+	return now
 }
 
 // unreadable is for an object whose children cannot be seen: nothing is decided, and an event tells the author why, if that

@@ -81,7 +81,7 @@ func TestApplyOrder(t *testing.T) {
 			seen, plan := everything(t, s, a)
 			plan.Annotate.BestEffort = c.bestEffort
 			finalizers := 0
-			s.fail = func(request string) *metav1.Status {
+			s.failing(func(request string) *metav1.Status {
 				if request == addFinalizer {
 					if finalizers++; finalizers == 2 {
 						request = removeFinalizer
@@ -91,7 +91,7 @@ func TestApplyOrder(t *testing.T) {
 					return statusOf(c.code)
 				}
 				return nil
-			}
+			})
 			requeue, err := a.Apply(t.Context(), seen, plan)
 			want := slices.Clone(c.want)
 			for i := range want {
@@ -126,7 +126,7 @@ func TestFinalizersStayWhileSomethingWaits(t *testing.T) {
 			s := newAPIServer(t)
 			a := newTestApplier(t, s, nil)
 			seen, plan := everything(t, s, a)
-			s.fail = func(request string) *metav1.Status {
+			s.failing(func(request string) *metav1.Status {
 				switch {
 				case request == fails && fails == createPod:
 					going := terminatingStatus("ns")
@@ -135,7 +135,7 @@ func TestFinalizersStayWhileSomethingWaits(t *testing.T) {
 					return statusOf(http.StatusUnprocessableEntity)
 				}
 				return nil
-			}
+			})
 			if _, err := a.Apply(t.Context(), seen, plan); err == nil {
 				t.Fatal("no error: this shows nothing")
 			}
@@ -233,7 +233,7 @@ func TestFinalizersOfWhatHasChanged(t *testing.T) {
 func TestFinalizersThatAreNotKept(t *testing.T) {
 	s := newAPIServer(t)
 	a := newTestApplier(t, s, nil)
-	s.keep = func(o map[string]any) { delete(o["metadata"].(map[string]any), "finalizers") }
+	s.keeping(func(o map[string]any) { delete(o["metadata"].(map[string]any), "finalizers") })
 	seen, plan := everything(t, s, a)
 	_, err := a.Apply(t.Context(), seen, plan)
 	if got := s.requests(); !slices.Equal(got, []string{addFinalizer}) || err == nil || LongestBackOff(err) != LastRefused {
@@ -253,12 +253,12 @@ func TestFinalizersThatAreRefused(t *testing.T) {
 		s := newAPIServer(t)
 		a := newTestApplier(t, s, nil)
 		s.put(widgetsPath+"a", map[string]any{"finalizers": []string{"o"}})
-		s.fail = func(request string) *metav1.Status {
+		s.failing(func(request string) *metav1.Status {
 			if request == addFinalizer {
 				return statusOf(http.StatusForbidden)
 			}
 			return nil
-		}
+		})
 		a.Store.SetVerified(s.head(t, "a").Meta.UID)
 		_, err := a.Apply(t.Context(), &schema.Observed{Head: s.head(t, "a")}, plan)
 		if got := s.requests(); err == nil || !slices.Equal(got, []string{addFinalizer}) {

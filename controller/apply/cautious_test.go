@@ -23,12 +23,12 @@ func TestRefusalOfAWholeNamespace(t *testing.T) {
 			s := newAPIServer(t)
 			now, refused := time.Unix(1000, 0), true
 			a := newTestApplier(t, s, func(o *Options) { o.Now = func() time.Time { return now } })
-			s.fail = func(request string) *metav1.Status {
+			s.failing(func(request string) *metav1.Status {
 				if strings.HasPrefix(request, "POST pods") && refused {
 					return answer
 				}
 				return nil
-			}
+			})
 			create := func(namespace, name string) int {
 				head := &schema.Head{Resource: widgets(), Meta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(namespace + "/" + name)}}
 				var pods []schema.Object

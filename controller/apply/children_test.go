@@ -119,19 +119,19 @@ func TestResolveAlreadyExists(t *testing.T) {
 			if c.meta != nil {
 				s.put(at, c.meta)
 			} else {
-				s.fail = func(request string) *metav1.Status {
+				s.failing(func(request string) *metav1.Status {
 					if strings.HasPrefix(request, http.MethodPost) {
 						taken := statusOf(http.StatusConflict)
 						taken.Reason = metav1.StatusReasonAlreadyExists
 						return taken
 					}
 					return nil
-				}
+				})
 			}
 			if c.labels == "webhook" {
-				s.keep = func(o map[string]any) {
+				s.keeping(func(o map[string]any) {
 					o["metadata"].(map[string]any)["labels"] = map[string]any{"by": "webhook"}
-				}
+				})
 			}
 			made, err := a.createOne(t.Context(), someHead(), schema.Object{Resource: c.resource, Namespace: "ns", Name: "a-worker-0",
 				Body: bodyOf(c.resource, "a-worker-0")})
@@ -152,12 +152,12 @@ func TestResolveAlreadyExists(t *testing.T) {
 func TestRemove(t *testing.T) {
 	s := newAPIServer(t)
 	a := newTestApplier(t, s, nil)
-	s.fail = func(request string) *metav1.Status {
+	s.failing(func(request string) *metav1.Status {
 		if strings.HasSuffix(request, " refused") {
 			return statusOf(http.StatusForbidden)
 		}
 		return nil
-	}
+	})
 	deletions := []schema.Deletion{{Resource: schema.Pods(), Namespace: "ns", Name: "gone", UID: "x"}}
 	for _, name := range []string{"seen", "replaced", "refused", "changed"} {
 		d := schema.Deletion{Resource: schema.Pods(), Namespace: "ns", Name: name, UID: s.put(podsPath+name, nil).UID}
@@ -225,13 +225,13 @@ func TestDeletionOfTheObjectItself(t *testing.T) {
 	deletion[0].ResourceVersion = head.Meta.ResourceVersion
 	refusals := 0
 	s.locked(func() { // events are being posted
-		s.fail = func(request string) *metav1.Status {
+		s.failing(func(request string) *metav1.Status {
 			if request == "DELETE widgets a" && refusals == 0 {
 				refusals++
 				return statusOf(http.StatusConflict)
 			}
 			return nil
-		}
+		})
 	})
 	if _, err := a.Apply(t.Context(), &schema.Observed{Head: head}, schema.Plan{Delete: deletion}); err != nil || s.object(widgetsPath+"a") != nil {
 		t.Errorf("refused at the version that is still the newest: %v", err)
@@ -243,14 +243,14 @@ func TestDeletionOfTheObjectItself(t *testing.T) {
 func TestRefusedCreationIsTriedAgain(t *testing.T) {
 	s := newAPIServer(t)
 	tries, now := 0, time.Unix(1000, 0)
-	s.fail = func(request string) *metav1.Status {
+	s.failing(func(request string) *metav1.Status {
 		if request == createGadget {
 			if tries++; tries <= 2 {
 				return statusOf(http.StatusUnprocessableEntity)
 			}
 		}
 		return nil
-	}
+	})
 	a := newTestApplier(t, s, func(o *Options) { o.Now = func() time.Time { return now } })
 	s.put(widgetsPath+"a", nil)
 	seen := &schema.Observed{Head: s.head(t, "a")}
@@ -280,12 +280,12 @@ func TestCreationInATerminatingNamespace(t *testing.T) {
 	s := newAPIServer(t)
 	now := time.Unix(1000, 0)
 	a := newTestApplier(t, s, func(o *Options) { o.Now = func() time.Time { return now } })
-	s.fail = func(request string) *metav1.Status {
+	s.failing(func(request string) *metav1.Status {
 		if going := terminatingStatus("ns"); strings.HasPrefix(request, http.MethodPost) && !strings.Contains(request, " events ") {
 			return &going
 		}
 		return nil
-	}
+	})
 	apply := func(name string) (posts int, requeue time.Duration) {
 		head := s.head(t, name)
 		head.Begun = true
@@ -335,12 +335,12 @@ func TestCreationInAnotherNamespace(t *testing.T) {
 			s := newAPIServer(t)
 			a := newTestApplier(t, s, nil)
 			s.put(widgetsPath+"a", nil)
-			s.fail = func(request string) *metav1.Status {
+			s.failing(func(request string) *metav1.Status {
 				if strings.HasPrefix(request, http.MethodPost) && !strings.Contains(request, " events ") {
 					return &answer
 				}
 				return nil
-			}
+			})
 			head := s.head(t, "a")
 			a.Store.SetVerified(head.Meta.UID)
 			for range 2 {
@@ -371,12 +371,12 @@ func TestSharedName(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newAPIServer(t)
 			posts := 0
-			s.fail = func(request string) *metav1.Status {
+			s.failing(func(request string) *metav1.Status {
 				if strings.HasPrefix(request, http.MethodPost) && !strings.Contains(request, "events") {
 					posts++
 				}
 				return nil
-			}
+			})
 			a := newTestApplier(t, s, nil)
 			at := "/" + strings.Join(path(gadgets(), "ns", "a"), "/")
 			if c.meta != nil {

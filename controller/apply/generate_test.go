@@ -54,16 +54,16 @@ func TestGeneratedFields(t *testing.T) {
 	a.Store.SetVerified(head.Meta.UID)
 	plan := schema.Plan{Create: []schema.Object{secret("mine")}}
 
-	s.fail = func(request string) *metav1.Status { // a server that says back what it was sent
+	s.failing(func(request string) *metav1.Status { // a server that says back what it was sent
 		if strings.HasPrefix(request, "POST secrets") {
 			return statusOf(422)
 		}
 		return nil
-	}
+	})
 	if _, err := a.Apply(t.Context(), &schema.Observed{Head: head}, plan); err == nil || strings.Contains(err.Error(), private) {
 		t.Errorf("refused: %v", err)
 	}
-	s.fail = nil
+	s.failing(nil)
 	a.Forget(head.Meta.UID)
 	if _, err := a.Apply(t.Context(), &schema.Observed{Head: head}, plan); err != nil {
 		t.Fatal(err)
@@ -132,14 +132,14 @@ func TestUnwatchedComesFirst(t *testing.T) {
 	}{
 		"refused": {
 			func(s *apiServer) {
-				s.fail = func(request string) *metav1.Status {
+				s.failing(func(request string) *metav1.Status {
 					if strings.HasPrefix(request, "POST secrets") {
 						return statusOf(422)
 					}
 					return nil
-				}
+				})
 			},
-			func(s *apiServer) { s.fail = nil },
+			func(s *apiServer) { s.failing(nil) },
 		},
 		"of a widget that had the name": {
 			func(s *apiServer) { s.put(secretPath, owned("older", "Widget", "a", "")) },
@@ -207,12 +207,12 @@ func TestPatchOfAStatus(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"active": int64(1)}, s.object(gadgetsPath + "g")["status"]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	s.fail = func(request string) *metav1.Status {
+	s.failing(func(request string) *metav1.Status {
 		if strings.HasSuffix(request, "status") {
 			return statusOf(422)
 		}
 		return nil
-	}
+	})
 	child.ResourceVersion = s.object(gadgetsPath + "g")["metadata"].(map[string]any)["resourceVersion"].(string)
 	again := []schema.Patch{child.PatchStatus(gadgets(), map[string]any{"startTime": nil}), child.Patch(gadgets(), map[string]any{"spec": map[string]any{"suspend": false}})}
 	for range 2 {

@@ -167,6 +167,9 @@ func (a *Applier) setFinalizers(ctx context.Context, head *schema.Head, version 
 		if lost := slices.IndexFunc(wants, func(f string) bool { return !slices.Contains(has, f) && !slices.Contains(got.Finalizers, f) }); lost >= 0 {
 			err = &notKeptError{"finalizer " + wants[lost]}
 		}
+		if head.Meta.DeletionTimestamp != nil && len(got.Finalizers) == 0 {
+			a.Store.Gone(head.Meta.UID)
+		}
 	}
 	if apierrors.IsNotFound(err) {
 		err = errUnrecorded

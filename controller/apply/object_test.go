@@ -13,11 +13,11 @@ func TestRecord(t *testing.T) {
 	s := newAPIServer(t)
 	a := newTestApplier(t, s, nil)
 	s.put(widgetsPath+"a", nil)
-	s.keep = func(o map[string]any) {
+	s.keeping(func(o map[string]any) {
 		status := o["status"].(map[string]any)
 		delete(status, "observedGeneration")
 		delete(status, "startTime")
-	}
+	})
 	head, plan := s.head(t, "a"), schema.Plan{Status: statusAt(5, "A")}
 	record := func(head *schema.Head, plan schema.Plan) (string, error) {
 		return a.record(t.Context(), &schema.Observed{Head: head}, plan)
@@ -43,7 +43,7 @@ func TestRecord(t *testing.T) {
 	if version, err := record(now, plan); err != nil || version != now.Meta.ResourceVersion || len(s.requests()) > 0 {
 		t.Errorf("what the server does not keep was written again: %v", err)
 	}
-	s.locked(func() { s.keep = nil })
+	s.keeping(nil)
 	if _, err := record(now, schema.Plan{Status: statusAt(6, "B")}); err != nil || !a.KeepsGeneration(now) {
 		t.Errorf("error %v; the generation is taken for dropped", err)
 	}

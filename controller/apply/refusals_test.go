@@ -65,12 +65,12 @@ func TestRefusedIsKnown(t *testing.T) {
 	s.put(widgetsPath+"a", nil)
 	head := s.head(t, "a")
 	code := 0
-	s.fail = func(request string) *metav1.Status {
+	s.failing(func(request string) *metav1.Status {
 		if code != 0 && request == createPod {
 			return statusOf(code)
 		}
 		return nil
-	}
+	})
 	first := now
 	refused := func(code int32, reason metav1.StatusReason, cause schema.Cause, since time.Time) []schema.Refusal {
 		return []schema.Refusal{{Resource: schema.Pods(), Namespace: "ns", Name: "p", Cause: cause, Reason: reason, Code: code, Since: since}}

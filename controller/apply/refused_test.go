@@ -33,12 +33,12 @@ func TestOptionalCreationThatIsForbidden(t *testing.T) {
 			now := time.Unix(1000, 0)
 			a := newTestApplier(t, s, func(o *Options) { o.Now = func() time.Time { return now } })
 			refused := true
-			s.fail = func(request string) *metav1.Status {
+			s.failing(func(request string) *metav1.Status {
 				if request == createGadget && refused {
 					return statusOf(code)
 				}
 				return nil
-			}
+			})
 			s.put(widgetsPath+"a", nil)
 			seen := &schema.Observed{Head: s.head(t, "a")}
 			a.Store.SetVerified(seen.Head.Meta.UID)
@@ -80,12 +80,12 @@ func TestPatchThatIsForbidden(t *testing.T) {
 	s := newAPIServer(t)
 	now := time.Unix(1000, 0)
 	a := newTestApplier(t, s, func(o *Options) { o.Now = func() time.Time { return now } })
-	s.fail = func(request string) *metav1.Status {
+	s.failing(func(request string) *metav1.Status {
 		if request == patchGadget {
 			return statusOf(http.StatusForbidden)
 		}
 		return nil
-	}
+	})
 	s.put(widgetsPath+"a", nil)
 	g := s.put(gadgetsPath+"g", nil)
 	patches := []schema.Patch{{Resource: gadgets(), Namespace: "ns", Name: "g", UID: g.UID, ResourceVersion: g.ResourceVersion, Body: []byte(`{}`)}}
@@ -143,12 +143,12 @@ func TestStatusThatIsRefused(t *testing.T) {
 			s := newAPIServer(t)
 			a := newTestApplier(t, s, nil)
 			s.put(widgetsPath+"a", map[string]any{"generation": 1})
-			s.fail = func(request string) *metav1.Status {
+			s.failing(func(request string) *metav1.Status {
 				if strings.HasSuffix(request, " status") {
 					return statusOf(code)
 				}
 				return nil
-			}
+			})
 			plan := schema.Plan{Status: statusAt(1, "A"), Events: []schema.Event{{Type: "Warning", Reason: "Planned", Message: "planned"}}}
 			apply := func() {
 				if _, err := a.Apply(t.Context(), &schema.Observed{Head: s.head(t, "a")}, plan); err == nil {

@@ -59,6 +59,15 @@ func newAPIServer(t *testing.T) *apiServer {
 	return s
 }
 
+// failing makes the server answer requests with what fail says; nil is no failure. Events are sent beside a test, so it takes
+// the lock.
+func (s *apiServer) failing(fail func(request string) *metav1.Status) {
+	s.locked(func() { s.fail = fail })
+}
+
+// keeping changes what the server keeps of what it is sent.
+func (s *apiServer) keeping(keep func(map[string]any)) { s.locked(func() { s.keep = keep }) }
+
 // serve a resource, with a status subresource.
 func (s *apiServer) serve(r schema.Resource) {
 	s.Serve(apimodel.Resource{Group: r.Group, Version: r.Version, Plural: r.Plural, Kind: r.Kind, Namespaced: !r.Cluster, Status: r.Plural != "events" && r.Plural != "secrets"})

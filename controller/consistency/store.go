@@ -32,6 +32,8 @@ type entry struct {
 	// tombstones are children that are gone, as the API server has said. There is no version to wait for: it reports none
 	// of what goes at once. A cache that still shows one of them is behind.
 	tombstones map[types.UID]bool
+	// gone: the object itself is, as the API server has said by its answer to our own write.
+	gone bool
 	// behindSince is when the caches were first found to be below.
 	behindSince time.Time
 	verified    bool
@@ -185,6 +187,15 @@ func (s *Store) Tombstone(uid, child types.UID) {
 	e.tombstones[child] = true
 }
 
+// Gone notes that the object itself is gone: our own write took its last finalizer away while it was being deleted. The API
+// server answers such a write with the object as it was before, so there is no version to wait for. A cache that still
+// shows the object is behind.
+func (s *Store) Gone(uid types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.of(uid).gone = true
+}
+
 // Written is when this process last wrote an object, and since when there is a change that its status does not report;
 // or zero.
 func (s *Store) Written(uid types.UID) (at, pendingSince time.Time) {
@@ -220,7 +231,7 @@ func (s *Store) Check(uid types.UID, object func() string, children []func() str
 	if e == nil {
 		return Fresh
 	}
-	if !Reached(object(), e.object) || e.childBehind(children) {
+	if e.gone || !Reached(object(), e.object) || e.childBehind(children) {
 		return e.wait(s.now())
 	}
 	e.children, e.waiting = nil, false

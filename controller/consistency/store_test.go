@@ -3,6 +3,8 @@ package consistency
 import (
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // versions are the states of the three caches of one check.
@@ -66,6 +68,36 @@ func TestPatienceEnds(t *testing.T) {
 	s.Forget("uid") // as the live read does
 	if got := old.check(s); got != Fresh {
 		t.Errorf("after the live read: %v, want fresh enough", got)
+	}
+}
+
+// TestGone: the write that takes the last finalizer away reports no version. A cache that still shows the object is behind, at
+// whatever version it stands, until its deletion is seen or the API server is read.
+func TestGone(t *testing.T) {
+	for name, end := range map[string]func(*Store){
+		"the deletion is seen":      func(s *Store) { s.Forget("uid") },
+		"it was read, and is there": func(s *Store) { s.ReadFromServer("uid", "30", nil) },
+		"it was deleted unseen":     func(s *Store) { s.ForgetAll(func(uid types.UID) bool { return uid == "uid" }) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := time.Unix(1000, 0)
+			s := NewStore(func() time.Time { return now })
+			caches := versions{"30", "30", "30"}
+			s.Gone("uid")
+			for range 2 {
+				if got := caches.check(s); got != Behind {
+					t.Errorf("the cache shows what is gone: %v, want Behind", got)
+				}
+			}
+			now = now.Add(Patience)
+			if got := caches.check(s); got != ReadLive {
+				t.Errorf("it shows it for long: %v, want ReadLive", got)
+			}
+			end(s)
+			if got := caches.check(s); got != Fresh {
+				t.Errorf("after that: %v, want Fresh", got)
+			}
+		})
 	}
 }
 
