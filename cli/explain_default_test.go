@@ -63,24 +63,24 @@ func others() map[string]string {
 	}
 }
 
-// converted is what becomes of a job of one role, with one field set to a value or, without one, left out.
-func converted(t *testing.T, kind *training.Kind, role string, at []string, value string) *convert.Result {
+// converted is what becomes of a job of one replica type, with one field set to a value or, without one, left out.
+func converted(t *testing.T, kind *training.Kind, rtype string, at []string, value string) *convert.Result {
 	t.Helper()
 	container, replicas := cmp.Or(kind.Container, "main"), ""
-	if known := kind.ReplicaType(role); known.Replicas == 0 {
+	if known := kind.ReplicaType(rtype); known.Replicas == 0 {
 		replicas = `"replicas": 1, `
 	}
 	text := `{"apiVersion": "` + kind.APIVersion() + `", "kind": "` + kind.Name + `", "metadata": {"name": "a"}, "spec": {"runPolicy": {"schedulingPolicy": {}},
-		"` + kind.ReplicaSpecsField + `": {"` + role + `": {` + replicas + `"template": {"spec": {"containers": [{"name": "` + container + `", "image": "a"}]}}}}}}`
+		"` + kind.ReplicaSpecsField + `": {"` + rtype + `": {` + replicas + `"template": {"spec": {"containers": [{"name": "` + container + `", "image": "a"}]}}}}}}`
 	var object map[string]any
 	if err := kjson.Unmarshal([]byte(text), &object); err != nil {
 		t.Fatal(err)
 	}
 	spec, _ := object["spec"].(map[string]any)
-	roles, _ := spec[kind.ReplicaSpecsField].(map[string]any)
+	rtypes, _ := spec[kind.ReplicaSpecsField].(map[string]any)
 	for _, other := range kind.ReplicaTypes {
-		if other.Required && roles[other.Name] == nil {
-			roles[other.Name] = map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": container, "image": "a"}}}}}
+		if other.Required && rtypes[other.Name] == nil {
+			rtypes[other.Name] = map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": container, "image": "a"}}}}}
 		}
 	}
 	if len(at) > 2 && at[1] == "elasticPolicy" {
@@ -114,32 +114,32 @@ func TestDefaults(t *testing.T) {
 	for _, kind := range kinds.Served() {
 		values := others()
 		for _, d := range kind.Defaults() {
-			pattern, ofRole := d.Path, strings.HasPrefix(d.Path, "spec."+kind.ReplicaSpecsField+".")
-			if ofRole {
+			pattern, ofReplicaType := d.Path, strings.HasPrefix(d.Path, "spec."+kind.ReplicaSpecsField+".")
+			if ofReplicaType {
 				pattern = "ROLES" + strings.TrimPrefix(d.Path, "spec."+kind.ReplicaSpecsField)
 			}
-			for _, role := range kind.ReplicaTypes {
+			for _, rtype := range kind.ReplicaTypes {
 				at := strings.Split(d.Path, ".")
-				if ofRole {
-					at = slices.Insert(at, 2, role.Name)
-				} else if role.Name != kind.ReplicaTypes[len(kind.ReplicaTypes)-1].Name {
+				if ofReplicaType {
+					at = slices.Insert(at, 2, rtype.Name)
+				} else if rtype.Name != kind.ReplicaTypes[len(kind.ReplicaTypes)-1].Name {
 					continue // once is enough
 				}
 				other := values[pattern]
 				for _, policy := range kind.RestartPolicies {
-					if strings.HasSuffix(pattern, "ROLES.restartPolicy") && policy != cmp.Or(role.Restart, kind.Restart) {
+					if strings.HasSuffix(pattern, "ROLES.restartPolicy") && policy != cmp.Or(rtype.Restart, kind.Restart) {
 						other = strconv.Quote(string(policy))
 					}
 				}
-				checkDefault(t, kind, role.Name, at, d, other)
+				checkDefault(t, kind, rtype.Name, at, d, other)
 			}
 		}
 	}
 }
 
-func checkDefault(t *testing.T, kind *training.Kind, role string, at []string, d training.Default, other string) {
+func checkDefault(t *testing.T, kind *training.Kind, rtype string, at []string, d training.Default, other string) {
 	t.Helper()
-	without, path := converted(t, kind, role, at, ""), strings.Join(at, ".")
+	without, path := converted(t, kind, rtype, at, ""), strings.Join(at, ".")
 	if d.Required {
 		message := strings.Replace(path, "containers.", "containers[0].", 1)
 		if without.Rejection == nil || !slices.ContainsFunc(without.Rejection.Problems, func(p schema.Problem) bool { return p.Code == schema.MissingField && p.Path == message }) {
@@ -150,8 +150,8 @@ func checkDefault(t *testing.T, kind *training.Kind, role string, at []string, d
 		}
 		return
 	}
-	if known := kind.ReplicaType(role); known.Replicas < known.AtLeast && strings.HasSuffix(path, "."+role+".replicas") {
-		if without.Rejection == nil || without.Rejection.Problems[0].Path != path || !strings.Contains(d.Means, "to be set for "+role) {
+	if known := kind.ReplicaType(rtype); known.Replicas < known.AtLeast && strings.HasSuffix(path, "."+rtype+".replicas") {
+		if without.Rejection == nil || without.Rejection.Problems[0].Path != path || !strings.Contains(d.Means, "to be set for "+rtype) {
 			t.Errorf("%s cannot be left out; said is %q, without it: %+v", path, d.Means, without.Rejection)
 		}
 		return
@@ -167,15 +167,15 @@ func checkDefault(t *testing.T, kind *training.Kind, role string, at []string, d
 		same = append(same, d.Value)
 	}
 	for _, value := range same {
-		if with := converted(t, kind, role, at, value); !reflect.DeepEqual(without.Job, with.Job) {
+		if with := converted(t, kind, rtype, at, value); !reflect.DeepEqual(without.Job, with.Job) {
 			t.Errorf("%s: %s is said to be the same as nothing, and is not", path, value)
 		}
 	}
 	if other == "" {
 		t.Fatalf("%s: this test knows no other value", path)
 	}
-	with := converted(t, kind, role, at, other)
-	if only := kind.ReplicaType(role).Only; only != 0 && strings.HasSuffix(path, "."+role+".replicas") {
+	with := converted(t, kind, rtype, at, other)
+	if only := kind.ReplicaType(rtype).Only; only != 0 && strings.HasSuffix(path, "."+rtype+".replicas") {
 		if with.Rejection == nil || with.Rejection.Problems[0].Code != schema.ReplicaCount {
 			t.Errorf("%s: %s, where only %d is right: %+v", path, other, only, with.Rejection)
 		}

@@ -20,7 +20,7 @@ type topic struct {
 	field    *field
 	required bool
 	element  bool                       // an item of a list or a value of a map: what is said of those as a whole does not hold for it
-	role     *training.KnownReplicaType // on the way here
+	rtype    *training.KnownReplicaType // on the way here
 	kinds    string                     // that have it, if the path named none
 }
 
@@ -168,11 +168,11 @@ func (t topic) down(step string) (topic, bool) {
 		return topic{}, false
 	}
 	if len(values.Properties) > 0 {
-		role := t.manual.kind.ReplicaType(name)
-		if role == nil || role.Name != name && !t.manual.kind.AnyCase {
+		rtype := t.manual.kind.ReplicaType(name)
+		if rtype == nil || rtype.Name != name && !t.manual.kind.AnyCase {
 			return topic{}, false
 		}
-		step, t.role = role.Name, role
+		step, t.rtype = rtype.Name, rtype
 	}
 	if !strings.HasPrefix(step, "[") {
 		step = "." + step
@@ -191,8 +191,8 @@ func (t topic) into(held *field, step string) topic {
 // keys are those that a map of fields can have: the replica types.
 func (t topic) keys() (names []string) {
 	if values := t.field.AdditionalProperties; values != nil && len(values.Properties) > 0 {
-		for _, role := range t.manual.kind.ReplicaTypes {
-			names = append(names, role.Name)
+		for _, rtype := range t.manual.kind.ReplicaTypes {
+			names = append(names, rtype.Name)
 		}
 	}
 	return names

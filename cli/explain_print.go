@@ -113,8 +113,8 @@ func (f *field) enum() (values []string) {
 
 // span is the range of a number, of which a replica type may allow one only.
 func (t topic) span() string {
-	if t.role != nil && t.role.Only != 0 && t.path == "spec."+t.manual.kind.ReplicaSpecsField+".replicas" {
-		return strconv.Itoa(int(t.role.Only)) + " only"
+	if t.rtype != nil && t.rtype.Only != 0 && t.path == "spec."+t.manual.kind.ReplicaSpecsField+".replicas" {
+		return strconv.Itoa(int(t.rtype.Only)) + " only"
 	}
 	return t.field.span()
 }

@@ -20,11 +20,11 @@ func class(name string, value int64, globalDefault bool) map[string]any {
 func mixed(t *testing.T) map[string]any {
 	t.Helper()
 	o := job("a", 1, `{"schedulingPolicy":{"minAvailable":1}}`)
-	role := func(class, cpu string) map[string]any {
+	rtype := func(class, cpu string) map[string]any {
 		return map[string]any{"replicas": int64(1), "template": map[string]any{"spec": map[string]any{"priorityClassName": class,
 			"containers": []any{map[string]any{"name": "tensorflow", "image": "i", "resources": map[string]any{"requests": map[string]any{"cpu": cpu}}}}}}}
 	}
-	o["spec"].(map[string]any)["tfReplicaSpecs"] = map[string]any{"Chief": role("low", "1"), "Worker": role("high", "8")}
+	o["spec"].(map[string]any)["tfReplicaSpecs"] = map[string]any{"Chief": rtype("low", "1"), "Worker": rtype("high", "8")}
 	return o
 }
 
@@ -71,7 +71,7 @@ func refusingClasses(t *testing.T, with refusing) *apiServer {
 	return s
 }
 
-// An operator that may not read them goes on in the order of roles.
+// An operator that may not read them goes on in the order of replica types.
 func TestGangWithoutPriorities(t *testing.T) {
 	s := refusingClasses(t, refusing{http.StatusForbidden, metav1.StatusReasonForbidden, "no"})
 	start(t, ganged(t, s))

@@ -53,8 +53,8 @@ func (c Code) explain() explanation {
 		return explanation{"The kind has no replica type of this name.",
 			"Use one of the names that the message lists."}
 	case ReplicaCount:
-		return explanation{"All roles together ask for no replica, or for more than a job may have.",
-			"Change `replicas` of one or more roles."}
+		return explanation{"All replica types together ask for no replica, or for more than a job may have.",
+			"Change `replicas` of one or more replica types."}
 	case MissingContainer:
 		return explanation{"No container of a replica has the name of the container that trains.",
 			"Give one container the name that the message asks for."}

@@ -22,7 +22,7 @@ type BatchPolicy struct {
 }
 
 // BatchRole is the replica type that a batch/v1 Job runs; nil if there is none.
-func (j *Job) BatchRole() *ReplicaType {
+func (j *Job) BatchReplicaType() *ReplicaType {
 	for i := range j.ReplicaTypes {
 		if j.ReplicaTypes[i].Batch {
 			return &j.ReplicaTypes[i]

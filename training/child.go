@@ -42,7 +42,7 @@ func Host(job, namespace, roleLabel string, index int, domain string) string {
 type Pod struct {
 	Name        string
 	UID         types.UID
-	ReplicaType string // the replica type or role label as found; to count pods of a rejected job, nothing else
+	ReplicaType string // the replica type or replica type label as found; to count pods of a rejected job, nothing else
 	Phase       corev1.PodPhase
 	// Created is when the API server made it; zero if it did not say.
 	Created time.Time

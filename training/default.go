@@ -24,10 +24,10 @@ type Default struct {
 // Defaults lists what the kind does about fields that are left out: of all of its own fields, and of those of a pod
 // that the operator fills in or asks for.
 func (k *Kind) Defaults() []Default {
-	role := "spec." + k.ReplicaSpecsField
-	pod := role + ".template.spec"
+	rtype := "spec." + k.ReplicaSpecsField
+	pod := rtype + ".template.spec"
 	const gang = "; it has an effect only with a gang scheduler"
-	replicas := Default{Path: role + ".replicas", Value: "1"}
+	replicas := Default{Path: rtype + ".replicas", Value: "1"}
 	if slices.ContainsFunc(k.ReplicaTypes, func(t KnownReplicaType) bool { return t.Replicas != 1 }) {
 		replicas.Value = ""
 		for i, t := range k.ReplicaTypes {
@@ -38,7 +38,7 @@ func (k *Kind) Defaults() []Default {
 			replicas.Means += strings.Repeat(", ", min(i, 1)) + what
 		}
 	}
-	restart := Default{Path: role + ".restartPolicy", Value: strconv.Quote(string(k.Restart))}
+	restart := Default{Path: rtype + ".restartPolicy", Value: strconv.Quote(string(k.Restart))}
 	if slices.ContainsFunc(k.ReplicaTypes, func(t KnownReplicaType) bool { return t.Restart != "" }) {
 		restart.Value = ""
 		for i, t := range k.ReplicaTypes {
@@ -60,10 +60,10 @@ func (k *Kind) Defaults() []Default {
 		{Path: "spec.runPolicy.schedulingPolicy.priorityClass", Value: `""`, Means: "none" + gang},
 		{Path: "spec.runPolicy.schedulingPolicy.scheduleTimeoutSeconds", Means: "the scheduler's own" + gang + ", and not with Volcano"},
 
-		{Path: role, Required: true},
+		{Path: rtype, Required: true},
 		replicas,
 		restart,
-		{Path: role + ".template", Required: true},
+		{Path: rtype + ".template", Required: true},
 		{Path: pod, Required: true},
 		{Path: pod + ".restartPolicy", Means: "what the replica's `restartPolicy` asks for; it is not for the author to choose"},
 		{Path: pod + ".containers", Required: true},

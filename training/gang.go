@@ -65,9 +65,9 @@ func (g Gang) Resource() schema.Resource {
 }
 
 // Marks are the labels and annotations by which the scheduler knows the group of a pod.
-func (g Gang) Marks(job string, role *ReplicaType) (labels, annotations map[string]string) {
+func (g Gang) Marks(job string, rtype *ReplicaType) (labels, annotations map[string]string) {
 	if g.volcano() {
-		return nil, map[string]string{AnnotationGroup: job, AnnotationTask: role.Label}
+		return nil, map[string]string{AnnotationGroup: job, AnnotationTask: rtype.Label}
 	}
 	return map[string]string{LabelGroup: job}, nil
 }

@@ -37,10 +37,10 @@ func TestNeeds(t *testing.T) {
 }
 
 func TestNeedsOfTheFirst(t *testing.T) {
-	role := func(replicas int, cpu string) training.ReplicaType {
+	replicaSpec := func(replicas int, cpu string) training.ReplicaType {
 		return training.ReplicaType{Replicas: replicas, Template: []byte(`{"spec":{"containers":[{"resources":{"requests":{"cpu":"` + cpu + `"}}}]}}`)}
 	}
-	job := &training.Job{Head: &training.Head{Kind: kinds.TFJob()}, ReplicaTypes: []training.ReplicaType{role(1, "100m"), role(20000, "1"), role(3, "7")}}
+	job := &training.Job{Head: &training.Head{Kind: kinds.TFJob()}, ReplicaTypes: []training.ReplicaType{replicaSpec(1, "100m"), replicaSpec(20000, "1"), replicaSpec(3, "7")}}
 	for replicas, want := range map[int]string{-1: "", 0: "", 1: "100m", 2: "1100m", 20001: "20000100m", 20003: "20014100m", 1 << 40: "20021100m"} {
 		if got := job.Needs(replicas, nil)["cpu"]; got != want {
 			t.Errorf("the first %d need cpu %q, want %q", replicas, got, want)
@@ -96,23 +96,23 @@ func TestGroup(t *testing.T) {
 
 // The members that a group cannot do without are those of the highest priority, as training-operator 1.9 meant it.
 func TestNeedsByPriority(t *testing.T) {
-	role := func(replicas int, cpu, class string) training.ReplicaType {
+	replicaSpec := func(replicas int, cpu, class string) training.ReplicaType {
 		return training.ReplicaType{Replicas: replicas, Template: []byte(`{"spec":{"priorityClassName":` + class + `,"containers":[{"resources":{"requests":{"cpu":"` + cpu + `"}}}]}}`)}
 	}
-	job := &training.Job{Head: &training.Head{Kind: kinds.TFJob()}, ReplicaTypes: []training.ReplicaType{role(1, "100m", `"low"`), role(2, "1", `"high"`), role(1, "10", `null`), role(1, "20", `"high"`), role(1, "50", `7`)}}
+	job := &training.Job{Head: &training.Head{Kind: kinds.TFJob()}, ReplicaTypes: []training.ReplicaType{replicaSpec(1, "100m", `"low"`), replicaSpec(2, "1", `"high"`), replicaSpec(1, "10", `null`), replicaSpec(1, "20", `"high"`), replicaSpec(1, "50", `7`)}}
 	for name, c := range map[string]struct {
 		priorities training.Priorities
 		replicas   int
 		want       string
 	}{
-		"not known":                        {nil, 2, "1100m"},
-		"none there":                       {training.Priorities{}, 2, "1100m"},
-		"the highest first":                {training.Priorities{"low": -5, "high": 1000}, 2, "2"},
-		"equal ones in order of roles":     {training.Priorities{"low": -5, "high": 1000}, 3, "22"},
-		"none named counts as 0":           {training.Priorities{"low": -5, "high": -9}, 1, "10"},
-		"none named counts as the default": {training.Priorities{"low": 5, "high": 9, "": 10}, 2, "60"},
-		"a class that is gone counts as 0": {training.Priorities{"low": 5}, 1, "100m"},
-		"all of them":                      {training.Priorities{"low": -5, "high": 1000}, 6, "82100m"},
+		"not known":                            {nil, 2, "1100m"},
+		"none there":                           {training.Priorities{}, 2, "1100m"},
+		"the highest first":                    {training.Priorities{"low": -5, "high": 1000}, 2, "2"},
+		"equal ones in order of replica types": {training.Priorities{"low": -5, "high": 1000}, 3, "22"},
+		"none named counts as 0":               {training.Priorities{"low": -5, "high": -9}, 1, "10"},
+		"none named counts as the default":     {training.Priorities{"low": 5, "high": 9, "": 10}, 2, "60"},
+		"a class that is gone counts as 0":     {training.Priorities{"low": 5}, 1, "100m"},
+		"all of them":                          {training.Priorities{"low": -5, "high": 1000}, 6, "82100m"},
 	} {
 		if got := job.Needs(c.replicas, c.priorities)["cpu"]; got != c.want {
 			t.Errorf("%s: the first %d need cpu %q, want %q", name, c.replicas, got, c.want)
@@ -122,7 +122,7 @@ func TestNeedsByPriority(t *testing.T) {
 
 // A group that is there is not changed because priorities are not known for a while, as after a restart.
 func TestGroupByPriority(t *testing.T) {
-	role := func(class string) training.ReplicaType {
+	replicaSpec := func(class string) training.ReplicaType {
 		return training.ReplicaType{Replicas: 1, Template: []byte(`{"spec":{"priorityClassName":"` + class + `","containers":[{"resources":{"requests":{"cpu":"1"}}}]}}`)}
 	}
 	limit := func(n int64) training.Limit { return training.Limit{Set: true, Value: n} }
@@ -141,7 +141,7 @@ func TestGroupByPriority(t *testing.T) {
 	} {
 		for _, scheduler := range []string{"volcano", "other"} {
 			kind := kinds.TFJob().In(training.Cluster{Gang: training.Gang{Scheduler: scheduler}})
-			job := &training.Job{Head: &training.Head{Kind: kind}, Policy: training.RunPolicy{Scheduling: c.policy}, ReplicaTypes: []training.ReplicaType{role(c.classes[0]), role(c.classes[1])}}
+			job := &training.Job{Head: &training.Head{Kind: kind}, Policy: training.RunPolicy{Scheduling: c.policy}, ReplicaTypes: []training.ReplicaType{replicaSpec(c.classes[0]), replicaSpec(c.classes[1])}}
 			group := job.DependentObjects(c.priorities, nil)[0]
 			if _, kept := group.Once["minResources"]; kept != c.kept {
 				t.Errorf("%s, %s: kept %v, want %v", name, scheduler, kept, c.kept)

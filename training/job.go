@@ -85,17 +85,17 @@ func (j *Job) Replicas() int {
 func (j *Job) Early() int {
 	sum := 0
 	for i := range j.ReplicaTypes {
-		if role := &j.ReplicaTypes[i]; j.Awaited(role) == nil {
-			sum += role.Replicas
+		if rtype := &j.ReplicaTypes[i]; j.Awaited(rtype) == nil {
+			sum += rtype.Replicas
 		}
 	}
 	return sum
 }
 
 // Awaited is the replica type for which another one waits; nil if it waits for none that the job has replicas of.
-func (j *Job) Awaited(role *ReplicaType) *ReplicaType {
-	after := role.After
-	if role.Batch {
+func (j *Job) Awaited(rtype *ReplicaType) *ReplicaType {
+	after := rtype.After
+	if rtype.Batch {
 		after = j.Batch.Awaits
 	}
 	if after == "" {
@@ -111,12 +111,12 @@ func (j *Job) Awaited(role *ReplicaType) *ReplicaType {
 // Success says whose success is the job's success.
 //
 //	Rule   Running when                 Succeeded when
-//	All    any replica of Role active   all replicas of Role succeeded
-//	First  any replica of Role active   all succeeded, or replica 0 succeeded
-//	Any    any replica of Role active   at least one succeeded
+//	All    any replica of it active     all replicas of it succeeded
+//	First  any replica of it active     all succeeded, or replica 0 succeeded
+//	Any    any replica of it active     at least one succeeded
 //	Batch  all replicas active          the batch/v1 Job is complete
 //
-// A job without a lead replica type (ReplicaType is "") never succeeds by itself.
+// A job without a success replica type (ReplicaType is "") never succeeds by itself.
 type Success struct {
 	ReplicaType string // canonical replica type name, or ""
 	Rule        SuccessRule

@@ -61,8 +61,8 @@ func TestRestartPolicies(t *testing.T) {
 	}
 }
 
-// TestKinds: what every kind must be. Names of roles must not be equal but for case, labels must be part of a
-// DNS name and tell roles apart in the name of a child.
+// TestKinds: what every kind must be. Names of replica types must not be equal but for case, labels must be part of a
+// DNS name and tell replica types apart in the name of a child.
 func TestKinds(t *testing.T) {
 	names := map[string]bool{}
 	for _, k := range kinds.All() {
@@ -78,7 +78,7 @@ func TestKinds(t *testing.T) {
 		}
 		for _, r := range k.ReplicaTypes {
 			if k.ReplicaType(strings.ToUpper(r.Name)) == nil || k.ReplicaType(strings.ToUpper(r.Name)).Name != r.Name || r.Label != strings.ToLower(r.Name) {
-				t.Errorf("%s: role %+v", k.Name, r)
+				t.Errorf("%s: replica type %+v", k.Name, r)
 			}
 		}
 		if k.ReplicaType("Nobody") != nil {

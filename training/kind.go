@@ -54,29 +54,29 @@ type Kind struct {
 	// Check, if any, returns what is wrong, or merely odd, with the kind's own fields and with the choice of replica types,
 	// whatever else is wrong with the object. Options is what Options returned, filled as far as it could be;
 	// named says whether the author named a replica type.
-	Check func(options any, named func(role string) bool) (problems, warnings []schema.Problem)
+	Check func(options any, named func(rtype string) bool) (problems, warnings []schema.Problem)
 	// Lower finishes a job whose common part is in normal form: it reads options, sets Job.Success and what
 	// else follows from them, and returns what is wrong with the job as a whole. It is total and may run
 	// on any input the decoder lets through, also on what Check finds fault with.
 	Lower func(job *Job, options any) []schema.Problem
 	// Environment returns what computes the variables of one replica. The outer call is made
 	// once per plan, so that what all replicas share is built once.
-	Environment func(job *Job) func(role *ReplicaType, index int) []EnvVar
+	Environment func(job *Job) func(rtype *ReplicaType, index int) []EnvVar
 	// EnvEverywhere puts the environment into every container, not only into the training container.
 	EnvEverywhere bool
 	// Init returns the init containers, as JSON, that the replicas of a replica type get behind their own; nil if none do.
-	Init func(job *Job, role *ReplicaType) []json.RawMessage
+	Init func(job *Job, rtype *ReplicaType) []json.RawMessage
 	// Pod returns what else the pods of a replica type get; nil: nothing.
-	Pod func(job *Job, role *ReplicaType) PodAdditions
+	Pod func(job *Job, rtype *ReplicaType) PodAdditions
 	// Labels of a replica's pod; nil: those by which all kinds name a replica.
-	Labels func(job *Job, role *ReplicaType, index int) map[string]string
+	Labels func(job *Job, rtype *ReplicaType, index int) map[string]string
 	// GangOverrides: the gang scheduler takes the place of one that the author has named, and pods name their group alone.
 	GangOverrides bool
 	// QueueAnnotation of an object names the queue of its gang, if spec.runPolicy.schedulingPolicy.queue does not.
 	QueueAnnotation string
 	// Sentences are the messages of the conditions of its jobs, if they differ from those of Job.Sentences.
 	Sentences func(job *Job) Sentences
-	// MastersOnly: of a replica type that does not lead as a whole (Success.Whole) no pod carries the master label.
+	// MastersOnly: of a success replica type that does not count as a whole (Success.Whole) no pod carries the master label.
 	MastersOnly bool
 	// Selectors: the status of each replica type says how to select its pods, for the scale subresource.
 	Selectors bool
@@ -170,8 +170,8 @@ func (k *Kind) In(cluster Cluster) *Kind {
 func (k *Kind) ManagedByUs() string { return cmp.Or(k.ManagedBy, ManagedByUs) }
 
 // RestartOf a replica type that names no restart policy.
-func (k *Kind) RestartOf(role *KnownReplicaType) RestartPolicy {
-	return cmp.Or(role.Restart, k.Restart)
+func (k *Kind) RestartOf(rtype *KnownReplicaType) RestartPolicy {
+	return cmp.Or(rtype.Restart, k.Restart)
 }
 
 // ReplicaType returns the replica type of the given name, compared without case, or nil.

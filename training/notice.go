@@ -52,7 +52,7 @@ func jobNotices() []Notice {
 // podNotices are about its pods.
 func podNotices() []Notice {
 	return []Notice{
-		{ReasonCreatedPod, false, NormalEvent, "pods were created; one event names all of a pass"},
+		{ReasonCreatedPod, false, NormalEvent, "pods were created; one event names all of a reconcile"},
 		{ReasonCreatePodFailed, false, WarningEvent, "the API server refuses a pod for a reason that the author can act on: a quota, a LimitRange, the Pod Security level, a PriorityClass or ServiceAccount that is not there, a webhook; once for each cause and generation"},
 		{ReasonPodUnschedulable, false, WarningEvent, "the scheduler finds no node for a pod, by its condition `PodScheduled`"},
 		{ReasonPodSchedulingGated, false, NormalEvent, "a pod has scheduling gates that nobody has removed yet"},

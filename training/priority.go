@@ -67,20 +67,20 @@ func (j *Job) mixesPriorities() bool {
 // byPriority are the replica types, those of the highest priority first, else in the order of the kind.
 func (j *Job) byPriority(priorities Priorities) []*ReplicaType {
 	type ranked struct {
-		role     *ReplicaType
+		rtype    *ReplicaType
 		priority int32
 	}
 	all := make([]ranked, len(j.ReplicaTypes))
 	for i := range j.ReplicaTypes {
-		all[i].role = &j.ReplicaTypes[i]
+		all[i].rtype = &j.ReplicaTypes[i]
 		if len(priorities) > 0 {
 			all[i].priority = priorities[j.ReplicaTypes[i].PriorityClass()]
 		}
 	}
 	slices.SortStableFunc(all, func(a, b ranked) int { return cmp.Compare(b.priority, a.priority) })
-	roles := make([]*ReplicaType, len(all))
+	rtypes := make([]*ReplicaType, len(all))
 	for i := range all {
-		roles[i] = all[i].role
+		rtypes[i] = all[i].rtype
 	}
-	return roles
+	return rtypes
 }

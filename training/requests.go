@@ -125,17 +125,17 @@ func podNeeds(template []byte, init []json.RawMessage) amounts {
 // same priority in the order of the kind's replica types.
 func (j *Job) Needs(replicas int, priorities Priorities) map[string]string {
 	sum := amounts{}
-	for _, role := range j.byPriority(priorities) {
-		count := min(role.Replicas, replicas)
+	for _, rtype := range j.byPriority(priorities) {
+		count := min(rtype.Replicas, replicas)
 		if count <= 0 {
 			continue
 		}
 		replicas -= count
 		var init []json.RawMessage
 		if j.Kind.Init != nil {
-			init = j.Kind.Init(j, role)
+			init = j.Kind.Init(j, rtype)
 		}
-		for name, quantity := range podNeeds(role.Template, init) {
+		for name, quantity := range podNeeds(rtype.Template, init) {
 			quantity.Mul(int64(count))
 			sum.add(amounts{name: quantity})
 		}

@@ -29,7 +29,7 @@ func TestPendingSince(t *testing.T) {
 	if none := func() string { return "" }; s.Check("a", none, []func() string{none, none}) != Fresh {
 		t.Fatal("caches without versions are not trusted")
 	}
-	is("after a pass has looked at its caches", first)
+	is("after a reconcile has looked at its caches", first)
 	s.SetPending("a", false)
 	is("written", time.Time{})
 }

@@ -101,7 +101,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// Our own status write comes back as an event. It calls for a pass only if one was put off until then.
+// Our own status write comes back as an event. It calls for a reconcile only if one was put off until then.
 func TestIsOwnEcho(t *testing.T) {
 	s := NewStore(time.Now)
 	if s.IsOwnEcho("uid", "10") {
@@ -118,10 +118,10 @@ func TestIsOwnEcho(t *testing.T) {
 		t.Fatalf("%v, want too old", got)
 	}
 	if s.IsOwnEcho("uid", "10") {
-		t.Error("a pass waits for this event, and it was swallowed")
+		t.Error("a reconcile waits for this event, and it was swallowed")
 	}
 	if !s.IsOwnEcho("uid", "10") {
-		t.Error("woken once, the pass waits no more")
+		t.Error("woken once, the reconcile waits no more")
 	}
 	if got := (versions{"10", "", ""}).check(s); got != Fresh {
 		t.Errorf("%v, want fresh enough", got)

@@ -36,7 +36,7 @@ const (
 )
 
 // Ten thousand objects are rejected at once while the API server refuses, fails and hangs up: every event arrives, once
-// each. There is room for a tenth of them at a time; the others come back, as the passes that asked for them do.
+// each. There is room for a tenth of them at a time; the others come back, as the reconciles that asked for them do.
 func TestFloodLosesNothing(t *testing.T) {
 	s := newEventServer(t, func(post int) int {
 		switch {
@@ -60,20 +60,20 @@ func TestFloodLosesNothing(t *testing.T) {
 	e.mu.Unlock()
 
 	events := problems(time.Now())
-	passes := make(chan string, jobs)
+	again := make(chan string, jobs)
 	for i := range jobs {
-		passes <- fmt.Sprint("job-", i)
+		again <- fmt.Sprint("job-", i)
 	}
 	postponed, most := 0, 0
-	for deadline := time.Now().Add(floodPatience); len(passes) > 0; {
+	for deadline := time.Now().Add(floodPatience); len(again) > 0; {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d objects still have events pendingEvent", len(passes))
+			t.Fatalf("%d objects still have events pendingEvent", len(again))
 		}
-		name := <-passes
+		name := <-again
 		if !e.Emit(headOf(name), events) {
 			postponed++
-			passes <- name
-			time.Sleep(time.Millisecond) // as a pass that is queued again does
+			again <- name
+			time.Sleep(time.Millisecond) // as a reconcile that is queued again does
 		}
 		e.mu.Lock()
 		most = max(most, e.bytes)
@@ -85,9 +85,9 @@ func TestFloodLosesNothing(t *testing.T) {
 	e.Drain(context.Background(), floodPatience)
 	checkFlood(t, s, e, jobs*(schema.MaxReported+1))
 	if postponed == 0 || most > room+(8<<10) {
-		t.Errorf("%d passes came back; up to %d bytes waited, want about %d", postponed, most, room)
+		t.Errorf("%d reconciles came back; up to %d bytes waited, want about %d", postponed, most, room)
 	}
-	t.Logf("%d posts; %d passes came back; at most %d KB waited", s.posts, postponed, most>>10)
+	t.Logf("%d posts; %d reconciles came back; at most %d KB waited", s.posts, postponed, most>>10)
 }
 
 func checkFlood(t *testing.T, s *eventServer, e *Emitter, want int) {

@@ -160,13 +160,13 @@ func BenchmarkUntypedWatch(b *testing.B) {
 	}
 }
 
-// benchJob is a job with two roles, as it is stored when three have written to it.
+// benchJob is a job with two replica types, as it is stored when three have written to it.
 func benchJob() string {
 	managed := `{"f:metadata":{"f:annotations":{".":{},"f:a":{}}},"f:spec":{"f:tfReplicaSpecs":{"f:Worker":{"f:template":{}}}},"f:status":{"f:conditions":{},"f:replicaStatuses":{"f:Worker":{"f:active":{}}}}}`
 	return `{"apiVersion":"kubeflow.org/v1","kind":"TFJob","metadata":{"managedFields":[` +
 		strings.Repeat(`{"manager":"m","operation":"Update","apiVersion":"kubeflow.org/v1","fieldsV1":`+managed+`},`, 3) + `{}],"name":"bert","namespace":"team","resourceVersion":"1","uid":"u"},` +
-		`"spec":{"tfReplicaSpecs":{"PS":` + benchRole + `,"Worker":` + benchRole + `}},` +
+		`"spec":{"tfReplicaSpecs":{"PS":` + benchReplicaType + `,"Worker":` + benchReplicaType + `}},` +
 		`"status":{"conditions":[` + strings.Repeat(`{"type":"Created","status":"True","reason":"TFJobCreated","message":"TFJob is created.","lastUpdateTime":"2026-01-01T00:00:00Z"},`, 3) + `{}]}}`
 }
 
-const benchRole = `{"replicas":4,"restartPolicy":"Never","template":{"metadata":{"annotations":{"a":"b"}},"spec":{"containers":[{"name":"tensorflow","image":"i","command":["python","train.py"],"resources":{"limits":{"cpu":"1"}}}]}}}`
+const benchReplicaType = `{"replicas":4,"restartPolicy":"Never","template":{"metadata":{"annotations":{"a":"b"}},"spec":{"containers":[{"name":"tensorflow","image":"i","command":["python","train.py"],"resources":{"limits":{"cpu":"1"}}}]}}}`

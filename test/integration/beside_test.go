@@ -25,37 +25,37 @@ import (
 // of the replica types, ROLE for a required one.
 var malformations = map[string]struct {
 	path  string
-	spoil func(spec map[string]any, field, role string)
+	spoil func(spec map[string]any, field, rtype string)
 }{
 	"string-for-number": {"spec.runPolicy.backoffLimit", func(spec map[string]any, _, _ string) {
 		spec["runPolicy"] = map[string]any{"backoffLimit": "often"}
 	}},
-	"odd-quantity": {"spec.ROLES.ROLE.template.spec.containers[0].resources.limits.cpu", func(spec map[string]any, field, role string) {
-		container(spec, field, role)["resources"] = map[string]any{"limits": map[string]any{"cpu": "1e1.5"}}
+	"odd-quantity": {"spec.ROLES.ROLE.template.spec.containers[0].resources.limits.cpu", func(spec map[string]any, field, rtype string) {
+		container(spec, field, rtype)["resources"] = map[string]any{"limits": map[string]any{"cpu": "1e1.5"}}
 	}},
-	"null-role": {"spec.ROLES.ROLE", func(spec map[string]any, field, role string) {
-		spec[field].(map[string]any)[role] = nil
+	"null-replica-type": {"spec.ROLES.ROLE", func(spec map[string]any, field, rtype string) {
+		spec[field].(map[string]any)[rtype] = nil
 	}},
-	"list-of-roles": {"spec.ROLES", func(spec map[string]any, field, _ string) {
+	"list-of-replica-types": {"spec.ROLES", func(spec map[string]any, field, _ string) {
 		spec[field] = []any{int64(7)}
 	}},
 	"list-for-policy": {"spec.runPolicy", func(spec map[string]any, _, _ string) {
 		spec["runPolicy"] = []any{int64(1), int64(2)}
 	}},
-	"long-label": {"spec.ROLES.ROLE.template.metadata.labels.team", func(spec map[string]any, field, role string) {
-		spec[field].(map[string]any)[role].(map[string]any)["template"].(map[string]any)["metadata"] = map[string]any{"labels": map[string]any{"team": strings.Repeat("x", 64)}}
+	"long-label": {"spec.ROLES.ROLE.template.metadata.labels.team", func(spec map[string]any, field, rtype string) {
+		spec[field].(map[string]any)[rtype].(map[string]any)["template"].(map[string]any)["metadata"] = map[string]any{"labels": map[string]any{"team": strings.Repeat("x", 64)}}
 	}},
 	"huge-number": {"spec.runPolicy.ttlSecondsAfterFinished", func(spec map[string]any, _, _ string) {
 		spec["runPolicy"] = map[string]any{"ttlSecondsAfterFinished": 1e30}
 	}},
-	"argument-map": {"spec.ROLES.ROLE.template.spec.containers[0].args[0]", func(spec map[string]any, field, role string) {
-		container(spec, field, role)["args"] = []any{map[string]any{"steps": int64(1000)}}
+	"argument-map": {"spec.ROLES.ROLE.template.spec.containers[0].args[0]", func(spec map[string]any, field, rtype string) {
+		container(spec, field, rtype)["args"] = []any{map[string]any{"steps": int64(1000)}}
 	}},
 }
 
 // container of a replica type.
-func container(spec map[string]any, field, role string) map[string]any {
-	pod := spec[field].(map[string]any)[role].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)
+func container(spec map[string]any, field, rtype string) map[string]any {
+	pod := spec[field].(map[string]any)[rtype].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)
 	return pod["containers"].([]any)[0].(map[string]any)
 }
 
@@ -93,9 +93,9 @@ func (r *rig) besideSpace() string { return r.kind.Singular + "-beside" }
 
 // leads is the name of the replica type with which a job ends.
 func leads(kind *training.Kind) string {
-	for _, role := range kind.ReplicaTypes {
-		if role.Required {
-			return role.Name
+	for _, rtype := range kind.ReplicaTypes {
+		if rtype.Required {
+			return rtype.Name
 		}
 	}
 	return "Worker"
@@ -104,11 +104,11 @@ func leads(kind *training.Kind) string {
 // healthySpec of a job whose one pod that decides ends after a second.
 func healthySpec(t *testing.T, kind *training.Kind) (spec map[string]any) {
 	t.Helper()
-	roles := map[string]any{leads(kind): roleOf(kind, 1, "Never", map[string]string{"simulation.stoic/exit-code": "0", "simulation.stoic/run-for": "1s"})}
+	rtypes := map[string]any{leads(kind): replicaTypeOf(kind, 1, "Never", map[string]string{"simulation.stoic/exit-code": "0", "simulation.stoic/run-for": "1s"})}
 	if kind.Name == "MPIJob" {
-		roles["Worker"] = roleOf(kind, 1, "Never", nil)
+		rtypes["Worker"] = replicaTypeOf(kind, 1, "Never", nil)
 	}
-	if err := json.Unmarshal(schema.JSON(map[string]any{kind.ReplicaSpecsField: roles}), &spec); err != nil {
+	if err := json.Unmarshal(schema.JSON(map[string]any{kind.ReplicaSpecsField: rtypes}), &spec); err != nil {
 		t.Fatal(err)
 	}
 	return spec
@@ -159,7 +159,7 @@ func (r *rig) besideEndsWell(t *testing.T) {
 func besideIsQuiet(t *testing.T, r *rig, p *process, served []*training.Kind) {
 	t.Helper()
 	if n, _ := p.metric(t, "training_operator_panics_total"); n != 0 || !p.Alive() || p.Probe(t.Context(), "/healthz") != http.StatusOK {
-		t.Errorf("%v passes panicked; the operator is alive: %v", n, p.Alive())
+		t.Errorf("%v reconciles panicked; the operator is alive: %v", n, p.Alive())
 	}
 	await(t, "all keys and events to be worked off", func() (bool, string) {
 		keys, _ := p.metric(t, "workqueue_depth")

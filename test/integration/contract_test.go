@@ -38,11 +38,11 @@ func TestContract(t *testing.T) {
 }
 
 // endless is a spec whose workers run until they are told to stop.
-func endless(policy, role string) string {
+func endless(policy, rtype string) string {
 	if policy != "" {
 		policy = "\n  runPolicy: {" + policy + "}"
 	}
-	return policy + strings.Replace(worker("", role), `{simulation.stoic/exit-code: "0", simulation.stoic/run-for: 1s}`, "{}", 1)
+	return policy + strings.Replace(worker("", rtype), `{simulation.stoic/exit-code: "0", simulation.stoic/run-for: 1s}`, "{}", 1)
 }
 
 // awaitActive waits until so many workers are active.

@@ -96,19 +96,19 @@ func (c trial) jobName() string {
 
 // job is the object that the converter gets: decoded from JSON, as from an API server.
 func (c trial) job() *unstructured.Unstructured {
-	roles := map[string]any{}
-	for _, role := range c.kind.ReplicaTypes {
-		if role.Required {
-			roles[role.Name] = map[string]any{"template": map[string]any{"spec": map[string]any{
+	rtypes := map[string]any{}
+	for _, rtype := range c.kind.ReplicaTypes {
+		if rtype.Required {
+			rtypes[rtype.Name] = map[string]any{"template": map[string]any{"spec": map[string]any{
 				"containers": []any{map[string]any{"name": c.kind.Container, "image": "training:1"}}}}}
 		}
 	}
-	roles["Worker"] = map[string]any{"replicas": int64(1), "restartPolicy": string(c.restart()), "template": c.template}
+	rtypes["Worker"] = map[string]any{"replicas": int64(1), "restartPolicy": string(c.restart()), "template": c.template}
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": c.kind.APIVersion(),
 		"kind":       c.kind.Name,
 		"metadata":   map[string]any{"name": c.jobName(), "namespace": "default", "uid": "1e0d5d0a-6c7f-4a55-9d6d-1d1c5b0b9c0e"},
-		"spec":       map[string]any{c.kind.ReplicaSpecsField: roles},
+		"spec":       map[string]any{c.kind.ReplicaSpecsField: rtypes},
 	}}
 }
 

@@ -85,8 +85,8 @@ func (r *rig) awaitReason(t *testing.T, ns, job, reason string) {
 }
 
 // runnable has a template that names the scheduler that is there: nothing in this cluster places pods for Volcano.
-func runnable(role, policy string) string {
-	spec := strings.Replace(worker("", role), "          containers:", "          schedulerName: default-scheduler\n          containers:", 1)
+func runnable(rtype, policy string) string {
+	spec := strings.Replace(worker("", rtype), "          containers:", "          schedulerName: default-scheduler\n          containers:", 1)
 	return spec + policy
 }
 
@@ -98,7 +98,7 @@ func gangByPriority(t *testing.T, r *rig) {
 	}
 	class("by-priority-low", 10)
 	r.operator(t, ns, "--gang-scheduler-name", "volcano")
-	role := func(name, class, cpu string) string {
+	rtype := func(name, class, cpu string) string {
 		return fmt.Sprintf(`
     %s:
       template:
@@ -107,7 +107,7 @@ func gangByPriority(t *testing.T, r *rig) {
           containers: [{name: tensorflow, image: "training:1", resources: {requests: {cpu: %q}}}]`, name, class, cpu)
 	}
 	r.apply(t, ns, manifest("job", "\n  runPolicy: {schedulingPolicy: {minAvailable: 1}}\n  tfReplicaSpecs:"+
-		role("Chief", "by-priority-low", "1")+role("Worker", "by-priority-high", "8")))
+		rtype("Chief", "by-priority-low", "1")+rtype("Worker", "by-priority-high", "8")))
 	asks := func(what, cpu string) {
 		await(t, what, func() (bool, string) {
 			group, err := r.extra(training.PodGroups(), ns).Get(context.Background(), "job", metav1.GetOptions{})

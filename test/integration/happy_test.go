@@ -83,9 +83,9 @@ func checkChildren(t *testing.T, r *rig, ns, uid string) {
 	t.Helper()
 	ctx := context.Background()
 	cluster := fmt.Sprintf(`{"cluster":{"ps":["mnist-ps-0.%[1]s.svc:2222"],"worker":["mnist-worker-0.%[1]s.svc:3333","mnist-worker-1.%[1]s.svc:3333"]}`, ns)
-	labels := func(role string, index int, more ...string) map[string]string {
+	labels := func(rtype string, index int, more ...string) map[string]string {
 		m := map[string]string{"training.kubeflow.org/operator-name": "tfjob-controller", "training.kubeflow.org/job-name": "mnist",
-			"training.kubeflow.org/replica-type": role, "training.kubeflow.org/replica-index": fmt.Sprint(index)}
+			"training.kubeflow.org/replica-type": rtype, "training.kubeflow.org/replica-index": fmt.Sprint(index)}
 		for i := 0; i+1 < len(more); i += 2 {
 			m[more[i]] = more[i+1]
 		}
@@ -94,11 +94,11 @@ func checkChildren(t *testing.T, r *rig, ns, uid string) {
 	yes := true
 	owners := []metav1.OwnerReference{{APIVersion: "kubeflow.org/v1", Kind: "TFJob", Name: "mnist", UID: types.UID(uid), Controller: &yes, BlockOwnerDeletion: &yes}}
 	for _, want := range []struct {
-		role, restart string
-		index         int
-		labels        map[string]string
-		env           []string
-		ports         []string
+		rtype, restart string
+		index          int
+		labels         map[string]string
+		env            []string
+		ports          []string
 	}{
 		{"ps", "Never", 0, labels("ps", 0), []string{"TF_CONFIG=" + cluster + `,"task":{"type":"ps","index":0},"environment":"cloud"}`}, []string{"tfjob-port=2222"}},
 		{"worker", "OnFailure", 0, labels("worker", 0, "team", "a", "training.kubeflow.org/job-role", "master"),
@@ -106,7 +106,7 @@ func checkChildren(t *testing.T, r *rig, ns, uid string) {
 		{"worker", "OnFailure", 1, labels("worker", 1, "team", "a"),
 			[]string{"A=b", "TF_CONFIG=" + cluster + `,"task":{"type":"worker","index":1},"environment":"cloud"}`}, []string{"tfjob-port=3333", "http=80"}},
 	} {
-		name := fmt.Sprintf("mnist-%s-%d", want.role, want.index)
+		name := fmt.Sprintf("mnist-%s-%d", want.rtype, want.index)
 		pod, err := r.typed.CoreV1().Pods(ns).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			t.Fatalf("get pod: %v", err)
@@ -129,7 +129,7 @@ func checkChildren(t *testing.T, r *rig, ns, uid string) {
 		if err != nil {
 			t.Fatalf("get service: %v", err)
 		}
-		plain := labels(want.role, want.index)
+		plain := labels(want.rtype, want.index)
 		var servicePorts []string
 		for _, p := range service.Spec.Ports {
 			servicePorts = append(servicePorts, fmt.Sprintf("%s=%d", p.Name, p.Port))

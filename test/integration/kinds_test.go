@@ -43,25 +43,25 @@ func leadingKinds() []leading {
 		{kind: kinds.XGBoostJob(), first: "job-master-0", second: "job-worker-0", counts: masters, whole: true,
 			running: "XGBoostJob job is running.", done: "XGBoostJob job is successfully completed.",
 			variables: map[string]string{"job-master-0": fmt.Sprintf(address, 0), "job-worker-0": fmt.Sprintf(address, 1)},
-			wrong:     map[string]any{"Worker": roleOf(kinds.XGBoostJob(), 1, "Never", nil)},
+			wrong:     map[string]any{"Worker": replicaTypeOf(kinds.XGBoostJob(), 1, "Never", nil)},
 			problem:   rejected(kinds.XGBoostJob(), "spec.xgbReplicaSpecs.Master", "must be set")},
 		{kind: kinds.PaddleJob(), first: "job-worker-0", second: "job-worker-1", counts: workers,
 			running: "PaddleJob NS/job is running.", done: "PaddleJob NS/job successfully completed.",
 			variables: map[string]string{"job-worker-0": paddle + "POD_IP_DUMMY=field:status.podIP PADDLE_MASTER=$(POD_IP_DUMMY):36543",
 				"job-worker-1": paddle + "PADDLE_MASTER=job-worker-0:36543"},
-			wrong: map[string]any{"Master": roleOf(kinds.PaddleJob(), 0, "Never", nil), "Worker": roleOf(kinds.PaddleJob(), 1, "Never", nil)},
+			wrong: map[string]any{"Master": replicaTypeOf(kinds.PaddleJob(), 0, "Never", nil), "Worker": replicaTypeOf(kinds.PaddleJob(), 1, "Never", nil)},
 			problem: rejected(kinds.PaddleJob(), "spec.paddleReplicaSpecs.Master.replicas",
 				"found number 0, must be at least 1; remove `Master` for a job of workers alone")},
 		{kind: kinds.JAXJob(), first: "job-worker-0", second: "job-worker-1", counts: workers,
 			running: "JAXJob NS/job is running.", done: "JAXJob NS/job successfully completed.",
 			variables: map[string]string{"job-worker-0": fmt.Sprintf(coordinator, 0), "job-worker-1": fmt.Sprintf(coordinator, 1)},
-			wrong:     map[string]any{"Master": roleOf(kinds.JAXJob(), 1, "Never", nil), "Worker": roleOf(kinds.JAXJob(), 1, "Never", nil)},
+			wrong:     map[string]any{"Master": replicaTypeOf(kinds.JAXJob(), 1, "Never", nil), "Worker": replicaTypeOf(kinds.JAXJob(), 1, "Never", nil)},
 			problem:   rejected(kinds.JAXJob(), "spec.jaxReplicaSpecs.Master", `found replica type "Master", must be "Worker"`)},
 	}
 }
 
 // roleOf is a replica spec whose pods have these annotations.
-func roleOf(kind *training.Kind, replicas int, restart string, annotations map[string]string) map[string]any {
+func replicaTypeOf(kind *training.Kind, replicas int, restart string, annotations map[string]string) map[string]any {
 	name := kind.Container
 	if name == "" {
 		name = "main" // any will do
@@ -71,23 +71,23 @@ func roleOf(kind *training.Kind, replicas int, restart string, annotations map[s
 		"spec":     map[string]any{"containers": []any{map[string]any{"name": name, "image": "training:1"}}}}}
 }
 
-// manifest of a job; roles are its replica specs.
-func (l leading) manifest(name string, policy, roles map[string]any) string {
+// manifest of a job; replica types are its replica specs.
+func (l leading) manifest(name string, policy, rtypes map[string]any) string {
 	return string(schema.JSON(map[string]any{"apiVersion": l.kind.APIVersion(), "kind": l.kind.Name, "metadata": map[string]any{"name": name},
-		"spec": map[string]any{"runPolicy": policy, l.kind.ReplicaSpecsField: roles}}))
+		"spec": map[string]any{"runPolicy": policy, l.kind.ReplicaSpecsField: rtypes}}))
 }
 
-// roles of a job of two replicas: those that lead end well after that time, or run on if there is none.
-func (l leading) roles(restart, after string) map[string]any {
-	roles := map[string]any{}
+// replicaSpecs of a job of two replicas: those that lead end well after that time, or run on if there is none.
+func (l leading) replicaSpecs(restart, after string) map[string]any {
+	rtypes := map[string]any{}
 	for name, n := range l.counts {
 		annotations := map[string]string{}
 		if after != "" && (name == "Master" || !l.whole) {
 			annotations = map[string]string{"simulation.stoic/exit-code": "0", "simulation.stoic/run-for": after}
 		}
-		roles[name] = roleOf(l.kind, n, restart, annotations)
+		rtypes[name] = replicaTypeOf(l.kind, n, restart, annotations)
 	}
-	return roles
+	return rtypes
 }
 
 // space is the namespace of the kind's jobs for one purpose.
@@ -131,7 +131,7 @@ func TestLeadingKinds(t *testing.T) {
 func (l leading) malformedSpecs() map[string]struct{ spec, path string } {
 	field := "spec." + l.kind.ReplicaSpecsField
 	worker := func(replicas, args string) string {
-		return `{"` + l.kind.ReplicaSpecsField + `":{"Master":` + string(schema.JSON(roleOf(l.kind, 1, "Never", nil))) + `,"Worker":{"replicas":` + replicas +
+		return `{"` + l.kind.ReplicaSpecsField + `":{"Master":` + string(schema.JSON(replicaTypeOf(l.kind, 1, "Never", nil))) + `,"Worker":{"replicas":` + replicas +
 			`,"template":{"spec":{"containers":[{"name":"` + l.kind.Container + `","image":"i","args":` + args + `}]}}}}}`
 	}
 	return map[string]struct{ spec, path string }{
@@ -169,7 +169,7 @@ func (l leading) rejected(t *testing.T, r *rig) {
 	if pods := r.kubectl(t, nil, "-n", ns, "get", "pods", "-o", "name"); pods != "" {
 		t.Errorf("there are pods: %s", pods)
 	}
-	r.apply(t, ns, l.manifest("wrong", map[string]any{}, l.roles("Never", "1s")))
+	r.apply(t, ns, l.manifest("wrong", map[string]any{}, l.replicaSpecs("Never", "1s")))
 	r.awaitState(t, ns, "wrong", training.Succeeded)
 }
 
@@ -183,7 +183,7 @@ func (r *rig) awaitEvent(t *testing.T, ns, name string, is func(event) bool) {
 
 func (l leading) happyPath(t *testing.T, r *rig) {
 	ns := r.namespace(t, l.space("happy"))
-	r.apply(t, ns, l.manifest("job", map[string]any{"cleanPodPolicy": "Running"}, l.roles("OnFailure", "4s")))
+	r.apply(t, ns, l.manifest("job", map[string]any{"cleanPodPolicy": "Running"}, l.replicaSpecs("OnFailure", "4s")))
 	running := r.awaitState(t, ns, "job", training.Running)
 	said := func(head *training.Head, of training.ConditionType, want string) {
 		t.Helper()
@@ -223,7 +223,7 @@ func (l leading) happyPath(t *testing.T, r *rig) {
 // fails: under Never the first pod that fails ends the job, and the others are deleted.
 func (l leading) fails(t *testing.T, r *rig) {
 	ns := r.namespace(t, l.space("fails"))
-	r.apply(t, ns, l.manifest("job", map[string]any{"cleanPodPolicy": "Running"}, l.roles("Never", "")))
+	r.apply(t, ns, l.manifest("job", map[string]any{"cleanPodPolicy": "Running"}, l.replicaSpecs("Never", "")))
 	r.awaitState(t, ns, "job", training.Running)
 	r.kubectl(t, nil, "-n", ns, "annotate", "pod", l.second, "simulation.stoic/exit-code=3")
 	head := r.awaitState(t, ns, "job", training.Failed)
@@ -240,7 +240,7 @@ func (l leading) fails(t *testing.T, r *rig) {
 func (l leading) scaled(t *testing.T, r *rig) {
 	ns := r.namespace(t, l.space("scaled"))
 	r.kubectl(t, nil, "-n", ns, "create", "rolebinding", "editor", "--clusterrole=kubeflow-training-edit", "--user=eve")
-	r.apply(t, ns, l.manifest("job", map[string]any{}, l.roles("Never", "")))
+	r.apply(t, ns, l.manifest("job", map[string]any{}, l.replicaSpecs("Never", "")))
 	r.awaitState(t, ns, "job", training.Running)
 	out, err := r.tryKubectl(nil, "-n", ns, "--as=eve", "scale", l.kind.Plural+"/job", "--replicas=3")
 	if !l.kind.Selectors {

@@ -59,7 +59,7 @@ func TestLateCRD(t *testing.T) {
 		return code == http.StatusOK, strconv.Itoa(code)
 	})
 	if n, _ := p.metric(t, "training_operator_panics_total"); n != 0 {
-		t.Errorf("%v passes panicked", n)
+		t.Errorf("%v reconciles panicked", n)
 	}
 	if n, _ := p.metric(t, "training_operator_jobs_successful_total"); n != 3 {
 		t.Errorf("%v jobs succeeded, want 3", n)

@@ -18,8 +18,8 @@ type malformed struct {
 	spec string
 }
 
-// worker is a spec with one worker whose container and role have the given lines added.
-func worker(container, role string) string {
+// worker is a spec with one worker whose container and replica type have the given lines added.
+func worker(container, rtype string) string {
 	return `
   tfReplicaSpecs:
     Worker:
@@ -29,7 +29,7 @@ func worker(container, role string) string {
         spec:
           containers:
             - name: tensorflow
-              image: training:1` + indent(14, container) + indent(6, role) + "\n"
+              image: training:1` + indent(14, container) + indent(6, rtype) + "\n"
 }
 
 func indent(n int, text string) string {
@@ -62,15 +62,15 @@ func nonsense() []malformed {
 		{"clean-sometimes", "spec.runPolicy.cleanPodPolicy", "", false, "\n  runPolicy: {cleanPodPolicy: Sometimes}" + worker("", "")},
 		{"backoff-negative", "spec.runPolicy.backoffLimit", "", false, "\n  runPolicy: {backoffLimit: -1}" + worker("", "")},
 		{"run-policy-list", "spec.runPolicy", "", false, "\n  runPolicy: [1, 2]" + worker("", "")},
-		{"unknown-role", "spec.tfReplicaSpecs.Workr", "", false, strings.Replace(worker("", ""), "Worker:", "Workr:", 1)},
+		{"unknown-replica-type", "spec.tfReplicaSpecs.Workr", "", false, strings.Replace(worker("", ""), "Worker:", "Workr:", 1)},
 		{"wrong-container", inWorker + ".template.spec.containers", "", false, strings.Replace(worker("", ""), "tensorflow", "tensorlow", 1)},
 		{"no-containers", inWorker + ".template.spec.containers", "", false, "\n  tfReplicaSpecs: {Worker: {template: {spec: {containers: []}}}}\n"},
 		{"no-template", inWorker + ".template", "", false, "\n  tfReplicaSpecs: {Worker: {replicas: 1}}\n"},
 		{"pod-spec-number", inWorker + ".template.spec", "", false, "\n  tfReplicaSpecs: {Worker: {template: {spec: 7}}}\n"},
 		{"null-worker", inWorker, "spec.tfReplicaSpecs", false, "\n  tfReplicaSpecs: {Worker: null}\n"},
-		{"roles-list", "spec.tfReplicaSpecs", "", false, "\n  tfReplicaSpecs: [Worker]\n"},
+		{"replica-types-list", "spec.tfReplicaSpecs", "", false, "\n  tfReplicaSpecs: [Worker]\n"},
 		{"queue-list", "spec.runPolicy.schedulingPolicy.queue", "", true, "\n  runPolicy: {schedulingPolicy: {queue: [a]}}" + worker("", "")},
-		{"no-roles", "spec.tfReplicaSpecs", "", false, "\n  tfReplicaSpecs: {}\n"},
+		{"no-replica-types", "spec.tfReplicaSpecs", "", false, "\n  tfReplicaSpecs: {}\n"},
 		{"spec-string", "spec", "", false, " nonsense\n"},
 		{"no-spec", "spec", "", false, ""},
 		{"a-name-that-leaves-no-room-for-the-name-of-a-worker-beneath", "metadata.name", "", false, worker("", "")},

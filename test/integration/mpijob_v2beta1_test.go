@@ -100,10 +100,10 @@ func (r *rig) batchJob(t *testing.T, ns, name string) *batchv1.Job {
 	return job
 }
 
-// podsOf a role, in order of creation.
-func (r *rig) podsOf(t *testing.T, ns, role string) []corev1.Pod {
+// podsOf a replica type, in order of creation.
+func (r *rig) podsOf(t *testing.T, ns, rtype string) []corev1.Pod {
 	t.Helper()
-	list, err := r.typed.CoreV1().Pods(ns).List(context.Background(), metav1.ListOptions{LabelSelector: training.LabelJobRole + "=" + role})
+	list, err := r.typed.CoreV1().Pods(ns).List(context.Background(), metav1.ListOptions{LabelSelector: training.LabelJobRole + "=" + rtype})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,8 +294,8 @@ func mpi2Adopted(t *testing.T, r *rig) {
 	ns := r.namespace(t, "mpi-adopted")
 	r.apply(t, ns, mpi2Manifest("pi", "", "{cleanPodPolicy: Running, ttlSecondsAfterFinished: 600}", "{}", 2, ""))
 	owner := fmt.Sprintf("ownerReferences: [{apiVersion: kubeflow.org/v2beta1, kind: MPIJob, name: pi, uid: %s, controller: true, blockOwnerDeletion: true}]", r.raw(t, ns, "pi").GetUID())
-	labels := func(role string) string {
-		return "training.kubeflow.org/operator-name: mpi-operator, training.kubeflow.org/job-name: pi, training.kubeflow.org/job-role: " + role
+	labels := func(rtype string) string {
+		return "training.kubeflow.org/operator-name: mpi-operator, training.kubeflow.org/job-name: pi, training.kubeflow.org/job-role: " + rtype
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: v1\nkind: Service\nmetadata: {name: pi, labels: {app: pi}, %s}\nspec: {clusterIP: None, selector: {training.kubeflow.org/job-name: pi}}\n", owner)

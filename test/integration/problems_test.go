@@ -40,8 +40,8 @@ func TestProblems(t *testing.T) {
 }
 
 // podSpec is a spec with further lines in the pod template, such as "nodeSelector: {a: b}".
-func podSpec(lines, role string) string {
-	return strings.Replace(endless("", role), "          containers:", "          "+lines+"\n          containers:", 1)
+func podSpec(lines, rtype string) string {
+	return strings.Replace(endless("", rtype), "          containers:", "          "+lines+"\n          containers:", 1)
 }
 
 // counted is what the operator counts of a reason.
@@ -80,8 +80,8 @@ func unschedulable(t *testing.T, r *rig) {
 }
 
 // endlessWith is a spec whose containers have further lines.
-func endlessWith(container, role string) string {
-	return strings.Replace(worker(container, role), `{simulation.stoic/exit-code: "0", simulation.stoic/run-for: 1s}`, "{}", 1)
+func endlessWith(container, rtype string) string {
+	return strings.Replace(worker(container, rtype), `{simulation.stoic/exit-code: "0", simulation.stoic/run-for: 1s}`, "{}", 1)
 }
 
 // problemWithinASecond measures from the condition of the pod to the event of the job, each as a watch shows it. Of three the

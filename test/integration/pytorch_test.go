@@ -52,7 +52,7 @@ func pyManifest(name, spec string) string {
 	return fmt.Sprintf("apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata:\n  name: %s\nspec:%s", name, spec)
 }
 
-func pyRole(name, restart string, replicas int, annotations string) string {
+func pyReplicaType(name, restart string, replicas int, annotations string) string {
 	return fmt.Sprintf(`
     %s:
       replicas: %d
@@ -64,7 +64,7 @@ func pyRole(name, restart string, replicas int, annotations string) string {
 }
 
 func pyWorkers(restart string, replicas int, annotations string) string {
-	return "\n  pytorchReplicaSpecs:" + pyRole("Worker", restart, replicas, annotations) + "\n"
+	return "\n  pytorchReplicaSpecs:" + pyReplicaType("Worker", restart, replicas, annotations) + "\n"
 }
 
 // ends is a pod that ends well after that time.
@@ -96,12 +96,12 @@ func pyHappyPath(t *testing.T, r *rig) {
 	ns := r.namespace(t, "happy")
 	p := r.operator(t, ns)
 	r.apply(t, ns, pyManifest("bert", "\n  nprocPerNode: \"2\"\n  runPolicy: {cleanPodPolicy: Running}\n  pytorchReplicaSpecs:"+
-		pyRole("Master", "OnFailure", 1, ends("4s"))+pyRole("Worker", "OnFailure", 2, "{}")))
+		pyReplicaType("Master", "OnFailure", 1, ends("4s"))+pyReplicaType("Worker", "OnFailure", 2, "{}")))
 	running := r.awaitState(t, ns, "bert", training.Running)
-	for _, role := range []string{"Master", "Worker"} {
-		want := "training.kubeflow.org/job-name=bert,training.kubeflow.org/operator-name=pytorchjob-controller,training.kubeflow.org/replica-type=" + strings.ToLower(role)
-		if got := running.Status.ReplicaStatuses[role].Selector; got != want {
-			t.Errorf("selector of %s is %q, want %q", role, got, want)
+	for _, rtype := range []string{"Master", "Worker"} {
+		want := "training.kubeflow.org/job-name=bert,training.kubeflow.org/operator-name=pytorchjob-controller,training.kubeflow.org/replica-type=" + strings.ToLower(rtype)
+		if got := running.Status.ReplicaStatuses[rtype].Selector; got != want {
+			t.Errorf("selector of %s is %q, want %q", rtype, got, want)
 		}
 	}
 	const meeting = "PYTHONUNBUFFERED=1 MASTER_PORT=23456 PET_MASTER_PORT=23456 MASTER_ADDR=bert-master-0 PET_MASTER_ADDR=bert-master-0 WORLD_SIZE=6"
@@ -149,7 +149,7 @@ func pyPod(t *testing.T, r *rig, ns, name, variables, initial, job string) {
 		t.Errorf("%s waits in %q, want %q", name, waits, initial)
 	}
 	if got := pod.Labels["training.kubeflow.org/job-role"]; got != job {
-		t.Errorf("the role of %s in the job is %q, want %q", name, got, job)
+		t.Errorf("the replica type of %s in the job is %q, want %q", name, got, job)
 	}
 }
 
@@ -158,7 +158,7 @@ func pyScaled(t *testing.T, r *rig) {
 	ns := r.namespace(t, "scaled")
 	r.operator(t, ns)
 	r.kubectl(t, nil, "-n", ns, "create", "rolebinding", "editor", "--clusterrole=kubeflow-training-edit", "--user=eve")
-	r.apply(t, ns, pyManifest("bert", "\n  pytorchReplicaSpecs:"+pyRole("Master", "Never", 1, "{}")+pyRole("Worker", "Never", 1, "{}")))
+	r.apply(t, ns, pyManifest("bert", "\n  pytorchReplicaSpecs:"+pyReplicaType("Master", "Never", 1, "{}")+pyReplicaType("Worker", "Never", 1, "{}")))
 	workers := func(want int) {
 		t.Helper()
 		await(t, fmt.Sprint(want, " workers that run"), func() (bool, string) {
@@ -190,7 +190,7 @@ func pyScaled(t *testing.T, r *rig) {
 func pyRejected(t *testing.T, r *rig) {
 	ns := r.namespace(t, "refused")
 	r.operator(t, ns)
-	two := strings.Replace(pyManifest("bert", "\n  pytorchReplicaSpecs:"+pyRole("Master", "Never", 1, ends("1s"))), "replicas: 1", "replicas: 2", 1)
+	two := strings.Replace(pyManifest("bert", "\n  pytorchReplicaSpecs:"+pyReplicaType("Master", "Never", 1, ends("1s"))), "replicas: 1", "replicas: 2", 1)
 	r.apply(t, ns, two)
 	const path = "spec.pytorchReplicaSpecs.Master.replicas"
 	head := r.awaitRejected(t, ns, "bert")

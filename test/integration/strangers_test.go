@@ -89,6 +89,6 @@ func labelsEdited(t *testing.T, r *rig) {
 	r.awaitActive(t, ns, "job", 3)
 	r.awaitActive(t, ns, "other", 2)
 	if n, _ := p.metric(t, "training_operator_panics_total"); n != 0 {
-		t.Errorf("%v passes panicked", n)
+		t.Errorf("%v reconciles panicked", n)
 	}
 }

@@ -147,10 +147,10 @@ func (p predecessor) settle(t *testing.T, r *rig, left map[string]leftJob) {
 		}
 		job := r.raw(t, p.space(), name)
 		was := leftJob{job: job, pods: r.pods(t, p.space(), name), owned: p.owned(t, r, name), replicas: map[string]int{}}
-		roles, _, _ := unstructured.NestedMap(job.Object, "spec", p.kind.ReplicaSpecsField)
-		for role := range roles {
-			n, _, _ := unstructured.NestedInt64(roles, role, "replicas")
-			was.replicas[role] = int(n)
+		rtypes, _, _ := unstructured.NestedMap(job.Object, "spec", p.kind.ReplicaSpecsField)
+		for rtype := range rtypes {
+			n, _, _ := unstructured.NestedInt64(rtypes, rtype, "replicas")
+			was.replicas[rtype] = int(n)
 		}
 		left[name] = was
 	}

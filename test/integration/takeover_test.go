@@ -139,13 +139,13 @@ func (p predecessor) goesOn(t *testing.T, r *rig, was leftJob) {
 		t.Errorf("conditions: %s, want %s", got, want)
 	}
 	was.replicas[p.scales]++
-	for role, n := range was.replicas {
-		want := training.ReplicaStatus{Succeeded: int32(n), Selector: head.Status.ReplicaStatuses[role].Selector} // what was active then, too
-		if p.kind.Name == "MPIJob" && role == "Worker" {
+	for rtype, n := range was.replicas {
+		want := training.ReplicaStatus{Succeeded: int32(n), Selector: head.Status.ReplicaStatuses[rtype].Selector} // what was active then, too
+		if p.kind.Name == "MPIJob" && rtype == "Worker" {
 			want.Succeeded = 0 // workers are nothing to the end of the launcher
 		}
-		if diff := cmp.Diff(want, head.Status.ReplicaStatuses[role]); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", role, diff)
+		if diff := cmp.Diff(want, head.Status.ReplicaStatuses[rtype]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", rtype, diff)
 		}
 	}
 	if at := head.Status.StartTime.UTC().Format("2006-01-02T15:04:05Z"); at != "2026-01-01T00:00:01Z" {

@@ -44,17 +44,17 @@ func managerIsImmutable(t *testing.T, r *rig) {
 	ns := r.namespace(t, "managed")
 	const ours, others = "kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue"
 	for _, kind := range kinds.All() {
-		roles := "Worker: ROLE"
-		for _, role := range kind.ReplicaTypes {
-			if role.Required {
-				roles += ", " + role.Name + ": ROLE"
+		rtypes := "Worker: ROLE"
+		for _, rtype := range kind.ReplicaTypes {
+			if rtype.Required {
+				rtypes += ", " + rtype.Name + ": ROLE"
 			}
 		}
-		roles = strings.ReplaceAll(roles, "ROLE", "{template: {spec: {containers: [{name: "+kind.Container+", image: i}]}}}")
+		rtypes = strings.ReplaceAll(rtypes, "ROLE", "{template: {spec: {containers: [{name: "+kind.Container+", image: i}]}}}")
 		for _, c := range [][2]string{{ours, others}, {others, ours}} {
 			name := strings.ToLower(kind.Name) + "-" + c[0][:4]
 			r.apply(t, ns, fmt.Sprintf("apiVersion: kubeflow.org/v1\nkind: %s\nmetadata: {name: %s}\nspec: {runPolicy: {managedBy: %s}, %s: {%s}}\n",
-				kind.Name, name, c[0], kind.ReplicaSpecsField, roles))
+				kind.Name, name, c[0], kind.ReplicaSpecsField, rtypes))
 			out, err := r.tryKubectl(nil, "-n", ns, "patch", kind.Plural, name, "--type=merge", "-p", `{"spec":{"runPolicy":{"managedBy":"`+c[1]+`"}}}`)
 			if err == nil || !strings.Contains(out, "managedBy is immutable") {
 				t.Errorf("%s %s: its manager is changed from %s to %s: %v %s", kind.Name, name, c[0], c[1], err, out)

@@ -166,17 +166,17 @@ func TestRefused(t *testing.T) {
 
 // The same for the fields that only a PyTorchJob has.
 func TestPyTorchRefused(t *testing.T) {
-	const roles = `pytorchReplicaSpecs: {Worker: {template: {spec: {containers: [{name: pytorch, image: i}]}}}}`
+	const rtypes = `pytorchReplicaSpecs: {Worker: {template: {spec: {containers: [{name: pytorch, image: i}]}}}}`
 	tests := []struct{ name, spec, installed, former string }{
-		{name: "minimal", spec: `{` + roles + `}`},
-		{name: "elastic", spec: `{nprocPerNode: auto, elasticPolicy: {minReplicas: 1, maxReplicas: 3, rdzvBackend: c10d, rdzvConf: [{key: a, value: b}], standalone: true}, ` + roles + `}`},
-		{name: "metrics", spec: `{elasticPolicy: {metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}}]}, ` + roles + `}`},
+		{name: "minimal", spec: `{` + rtypes + `}`},
+		{name: "elastic", spec: `{nprocPerNode: auto, elasticPolicy: {minReplicas: 1, maxReplicas: 3, rdzvBackend: c10d, rdzvConf: [{key: a, value: b}], standalone: true}, ` + rtypes + `}`},
+		{name: "metrics", spec: `{elasticPolicy: {metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}}]}, ` + rtypes + `}`},
 		{name: "no roles", spec: `{elasticPolicy: {}}`, installed: "spec.pytorchReplicaSpecs: Required", former: "spec.pytorchReplicaSpecs: Required"},
-		{name: "processes as a number", spec: `{nprocPerNode: 2, ` + roles + `}`, installed: "nprocPerNode in body must be of type string", former: "nprocPerNode in body must be of type string"},
-		{name: "port", spec: `{elasticPolicy: {rdzvPort: 0}, ` + roles + `}`, installed: "greater than or equal to 1"},
-		{name: "negative", spec: `{elasticPolicy: {minReplicas: -1}, ` + roles + `}`, installed: "greater than or equal to 0"},
-		{name: "metrics of nothing", spec: `{elasticPolicy: {metrics: [{}]}, ` + roles + `}`, installed: "type: Required", former: "type: Required"},
-		{name: "bounds that cannot be met", spec: `{elasticPolicy: {minReplicas: 3, maxReplicas: 2}, ` + roles + `}`},
+		{name: "processes as a number", spec: `{nprocPerNode: 2, ` + rtypes + `}`, installed: "nprocPerNode in body must be of type string", former: "nprocPerNode in body must be of type string"},
+		{name: "port", spec: `{elasticPolicy: {rdzvPort: 0}, ` + rtypes + `}`, installed: "greater than or equal to 1"},
+		{name: "negative", spec: `{elasticPolicy: {minReplicas: -1}, ` + rtypes + `}`, installed: "greater than or equal to 0"},
+		{name: "metrics of nothing", spec: `{elasticPolicy: {metrics: [{}]}, ` + rtypes + `}`, installed: "type: Required", former: "type: Required"},
+		{name: "bounds that cannot be met", spec: `{elasticPolicy: {minReplicas: 3, maxReplicas: 2}, ` + rtypes + `}`},
 		{name: "two masters", spec: `{pytorchReplicaSpecs: {Master: {replicas: 2, template: {spec: {containers: [{name: pytorch, image: i}]}}}}}`},
 	}
 	servers := map[string]server{installedPyTorch: newServer(t, installedPyTorch), formerPyTorch: newServer(t, formerPyTorch)}

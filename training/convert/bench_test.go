@@ -27,7 +27,7 @@ type wire struct {
 	Status            training.Status `json:"status,omitempty"`
 }
 
-// largeJob is a TFJob of 6 KB and three roles, as it comes from a server.
+// largeJob is a TFJob of 6 KB and three replica types, as it comes from a server.
 func largeJob(t testing.TB) *unstructured.Unstructured {
 	t.Helper()
 	text, err := yaml.YAMLToJSON(large)
@@ -58,7 +58,7 @@ func stock(t testing.TB, u *unstructured.Unstructured) *wire {
 	return job
 }
 
-// BenchmarkObject compares converting a job of 6 KB and three roles with the stock decoder, which checks less.
+// BenchmarkObject compares converting a job of 6 KB and three replica types with the stock decoder, which checks less.
 func BenchmarkObject(b *testing.B) {
 	u := largeJob(b)
 	b.Run("ours", func(b *testing.B) {

@@ -30,7 +30,7 @@ func TestFaultAliens(t *testing.T) {
 		for _, place := range []string{
 			"apiVersion", "kind", "metadata", "metadata.name", "metadata.namespace", "spec", "spec.successPolicy", "spec.enableDynamicWorker",
 			inPolicy, inPolicy + ".suspend", inPolicy + ".backoffLimit", inPolicy + ".schedulingPolicy", inPolicy + ".schedulingPolicy.minResources",
-			inPolicy + `.schedulingPolicy.minResources.cpu`, inRoles, inWorker, inWorker + ".replicas", inWorker + ".restartPolicy", inTemplate,
+			inPolicy + `.schedulingPolicy.minResources.cpu`, inReplicaSpecs, inWorker, inWorker + ".replicas", inWorker + ".restartPolicy", inTemplate,
 			inTemplate + ".metadata", inTemplate + ".metadata.labels", inTemplate + ".metadata.labels.a", inPod, inPod + ".containers", inContainer,
 			inContainer + ".name", inContainer + ".image", inContainer + ".args", inContainer + ".args[0]", inContainer + ".env", inContainer + ".env[0]",
 			inContainer + ".ports", inContainer + ".resources.limits", inContainer + ".resources.limits.cpu", inContainer + ".livenessProbe.httpGet.port",
@@ -70,11 +70,11 @@ func TestFaultNils(t *testing.T) {
 	none, empty := map[string]any(nil), []any(nil)
 	hold(t, []fault{
 		{"metadata", change{"metadata": none}, reject(schema.MissingField, "metadata.name")},
-		{"spec", change{"spec": none}, reject(schema.MissingField, inRoles)},
+		{"spec", change{"spec": none}, reject(schema.MissingField, inReplicaSpecs)},
 		{"policy", change{inPolicy: none}, run},
 		{"resources of the gang", change{inPolicy + ".schedulingPolicy": map[string]any{"minResources": none}}, run},
-		{"roles", change{inRoles: none}, reject(schema.MissingField, inRoles)},
-		{"role", change{inWorker: none}, reject(schema.MissingField, inTemplate)},
+		{"replica types", change{inReplicaSpecs: none}, reject(schema.MissingField, inReplicaSpecs)},
+		{"replica type", change{inWorker: none}, reject(schema.MissingField, inTemplate)},
 		{"template", change{inTemplate: none}, reject(schema.MissingField, inPod)},
 		{"pod", change{inPod: none}, reject(schema.MissingField, inPod+".containers")},
 		{"metadata of the template", change{inTemplate + ".metadata": none}, run},
@@ -114,7 +114,7 @@ func TestFaultNumbersOfPrograms(t *testing.T) {
 // TestFaultCycles: an object that holds itself has an end.
 func TestFaultCycles(t *testing.T) {
 	for _, place := range []string{"metadata", "metadata.labels", "spec.future", "status", "status.conditions[0]", "status.replicaStatuses.Worker", inPolicy,
-		inPolicy + ".schedulingPolicy", inRoles, inWorker, inTemplate, inTemplate + ".metadata", inTemplate + ".metadata.labels", inPod, inPod + ".future",
+		inPolicy + ".schedulingPolicy", inReplicaSpecs, inWorker, inTemplate, inTemplate + ".metadata", inTemplate + ".metadata.labels", inPod, inPod + ".future",
 		inContainer, inContainer + ".future", inContainer + ".resources", inContainer + ".resources.limits", inContainer + ".env[0]", inPod + ".volumes[0]"} {
 		raw := sound(t)
 		self := map[string]any{}
@@ -130,7 +130,7 @@ func TestFaultCycles(t *testing.T) {
 	raw := sound(t)
 	raw["spec"] = raw
 	raw["metadata"].(map[string]any)["labels"] = raw
-	if got, want := answer(t, raw), reject(schema.MissingField, inRoles); !strings.HasPrefix(outcome(got), want) {
+	if got, want := answer(t, raw), reject(schema.MissingField, inReplicaSpecs); !strings.HasPrefix(outcome(got), want) {
 		t.Errorf("got %s, want %s", outcome(got), want)
 	}
 }

@@ -21,9 +21,9 @@ func TestFaultNames(t *testing.T) {
 		{"the eleventh replica", change{"metadata.name": named(54), inWorker + ".replicas": int64(11)}, bad},
 		{"a thousand and one", change{"metadata.name": named(51), inWorker + ".replicas": int64(1001)}, run},
 		{"no room for a thousand and one", change{"metadata.name": named(52), inWorker + ".replicas": int64(1001)}, bad},
-		{"no replica needs the room of one", change{"metadata.name": named(54), inWorker + ".replicas": int64(0), inRoles + ".PS": role()}, run},
-		{"the longest role counts", change{"metadata.name": named(52), inRoles + ".Evaluator": role()}, bad},
-		{"room for the longest role", change{"metadata.name": named(51), inRoles + ".Evaluator": role()}, run},
+		{"no replica needs the room of one", change{"metadata.name": named(54), inWorker + ".replicas": int64(0), inReplicaSpecs + ".PS": replicaSpec()}, run},
+		{"the longest replica type counts", change{"metadata.name": named(52), inReplicaSpecs + ".Evaluator": replicaSpec()}, bad},
+		{"room for the longest replica type", change{"metadata.name": named(51), inReplicaSpecs + ".Evaluator": replicaSpec()}, run},
 		{"a namespace of any length", change{"metadata.namespace": named(300)}, run},
 	}
 	for n := 1; n <= 253; n++ {
@@ -42,8 +42,8 @@ func TestFaultNames(t *testing.T) {
 	hold(t, faults)
 }
 
-// role is a sound role.
-func role() map[string]any {
+// replicaSpec is a sound one.
+func replicaSpec() map[string]any {
 	return map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{sane("tensorflow")}}}}
 }
 
@@ -71,11 +71,11 @@ func TestFaultCollisions(t *testing.T) {
 		{"the variable that is ours", change{inContainer + ".env": []any{map[string]any{"name": "TF_CONFIG", "value": "x"}}}, run},
 		{"mounts in one place", change{inPod + ".volumes[0].name": "a", inContainer + ".volumeMounts": []any{
 			map[string]any{"name": "a", "mountPath": "/a"}, map[string]any{"name": "a", "mountPath": "/a"}}}, reject(schema.Conflict, inContainer+".volumeMounts[1].mountPath")},
-		{"a role in two cases", change{inRoles + ".worker": role()}, twice(inRoles + ".worker")},
-		{"a role in three cases", change{inRoles + ".worker": role(), inRoles + ".WORKER": role()}, also(twice(inRoles+".WORKER"), schema.DuplicateName, inRoles+".worker")},
-		{"a role with a letter that folds to its own", change{inRoles: map[string]any{"Wor\u212Aer": role()}}, run},
-		{"twice, with such a letter", change{inRoles + "[\"Wor\u212Aer\"]": role()}, twice(inRoles + "[\"Wor\u212Aer\"]")},
-		{"chief and master", change{inRoles + ".Chief": role(), inRoles + ".Master": role()}, reject(schema.Conflict, inRoles)},
+		{"a replica type in two cases", change{inReplicaSpecs + ".worker": replicaSpec()}, twice(inReplicaSpecs + ".worker")},
+		{"a replica type in three cases", change{inReplicaSpecs + ".worker": replicaSpec(), inReplicaSpecs + ".WORKER": replicaSpec()}, also(twice(inReplicaSpecs+".WORKER"), schema.DuplicateName, inReplicaSpecs+".worker")},
+		{"a replica type with a letter that folds to its own", change{inReplicaSpecs: map[string]any{"Wor\u212Aer": replicaSpec()}}, run},
+		{"twice, with such a letter", change{inReplicaSpecs + "[\"Wor\u212Aer\"]": replicaSpec()}, twice(inReplicaSpecs + "[\"Wor\u212Aer\"]")},
+		{"chief and master", change{inReplicaSpecs + ".Chief": replicaSpec(), inReplicaSpecs + ".Master": replicaSpec()}, reject(schema.Conflict, inReplicaSpecs)},
 		{"labels that are ours", change{inTemplate + `.metadata.labels["training.kubeflow.org/job-name"]`: "other"}, run},
 		{"keys that differ in case", change{inPod + ".Containers": []any{}, inContainer + ".Image": "x"},
 			warn(schema.UnknownField, inPod+".Containers") + "\nwarning UnknownField " + inContainer + ".Image"},
@@ -91,19 +91,19 @@ func TestFaultUnknown(t *testing.T) {
 		{"another case", change{"apiVersion": "Kubeflow.org/v1"}, reject(schema.InvalidValue, "apiVersion")},
 		{"another kind", change{"kind": "RayJob"}, reject(schema.InvalidValue, "kind")},
 		{"another kind's case", change{"kind": "TfJob"}, reject(schema.InvalidValue, "kind")},
-		{"a replica type", change{inRoles + ".Foo": role()}, reject(schema.UnknownReplicaType, inRoles+".Foo")},
-		{"a replica type that is null", change{inRoles + ".Foo": nil}, reject(schema.UnknownReplicaType, inRoles+".Foo")},
-		{"another kind's replica type", change{inRoles + ".Launcher": role()}, reject(schema.UnknownReplicaType, inRoles+".Launcher")},
-		{"no replica type", change{inRoles + `[""]`: role()}, reject(schema.UnknownReplicaType, inRoles+`[""]`)},
-		{"a replica type with a space", change{inRoles + `["Worker "]`: role()}, reject(schema.UnknownReplicaType, inRoles+`["Worker "]`)},
-		{"only such a replica type", change{inRoles: map[string]any{"Foo": role()}}, reject(schema.UnknownReplicaType, inRoles+".Foo")},
-		{"a replica type in another case", change{inRoles: map[string]any{"wORKER": role()}}, run},
-		{"another kind's roles", change{"spec.pytorchReplicaSpecs": map[string]any{}}, warn(schema.UnknownField, "spec.pytorchReplicaSpecs")},
+		{"a replica type", change{inReplicaSpecs + ".Foo": replicaSpec()}, reject(schema.UnknownReplicaType, inReplicaSpecs+".Foo")},
+		{"a replica type that is null", change{inReplicaSpecs + ".Foo": nil}, reject(schema.UnknownReplicaType, inReplicaSpecs+".Foo")},
+		{"another kind's replica type", change{inReplicaSpecs + ".Launcher": replicaSpec()}, reject(schema.UnknownReplicaType, inReplicaSpecs+".Launcher")},
+		{"no replica type", change{inReplicaSpecs + `[""]`: replicaSpec()}, reject(schema.UnknownReplicaType, inReplicaSpecs+`[""]`)},
+		{"a replica type with a space", change{inReplicaSpecs + `["Worker "]`: replicaSpec()}, reject(schema.UnknownReplicaType, inReplicaSpecs+`["Worker "]`)},
+		{"only such a replica type", change{inReplicaSpecs: map[string]any{"Foo": replicaSpec()}}, reject(schema.UnknownReplicaType, inReplicaSpecs+".Foo")},
+		{"a replica type in another case", change{inReplicaSpecs: map[string]any{"wORKER": replicaSpec()}}, run},
+		{"another kind's replica types", change{"spec.pytorchReplicaSpecs": map[string]any{}}, warn(schema.UnknownField, "spec.pytorchReplicaSpecs")},
 		{"of the object", change{"future": int64(1)}, warn(schema.UnknownField, "future")},
 		{"of the spec", change{"spec.future": []any{}}, warn(schema.UnknownField, "spec.future")},
 		{"of the policy", change{inPolicy + ".future": nil}, warn(schema.UnknownField, inPolicy+".future")},
 		{"of the gang", change{inPolicy + ".schedulingPolicy.future": nil}, warn(schema.UnknownField, inPolicy+".schedulingPolicy.future")},
-		{"of a role", change{inWorker + ".future": "x"}, warn(schema.UnknownField, inWorker+".future")},
+		{"of a replica type", change{inWorker + ".future": "x"}, warn(schema.UnknownField, inWorker+".future")},
 		{"of the template", change{inTemplate + ".future": "x"}, warn(schema.UnknownField, inTemplate+".future")},
 		{"of the template's metadata", change{inTemplate + ".metadata.future": "x"}, warn(schema.UnknownField, inTemplate+".metadata.future")},
 		{"of the pod", change{inPod + ".future": "x"}, warn(schema.UnknownField, inPod+".future")},
@@ -112,7 +112,7 @@ func TestFaultUnknown(t *testing.T) {
 		{"a source of a volume", change{inPod + ".volumes[0]": map[string]any{"name": "a", "future": map[string]any{"x": "y"}}}, warn(schema.UnknownField, inPod+".volumes[0].future")},
 		{"an empty key", change{inPod + `[""]`: "x"}, warn(schema.UnknownField, inPod+`[""]`)},
 		{"in the wrong place", change{"spec.cleanPodPolicy": "All"}, warn(schema.MisplacedField, "spec.cleanPodPolicy")},
-		{"a role in the wrong place", change{"spec.Worker": role()}, warn(schema.MisplacedField, "spec.Worker")},
+		{"a replica type in the wrong place", change{"spec.Worker": replicaSpec()}, warn(schema.MisplacedField, "spec.Worker")},
 		{"the restart policy of the template", change{inPod + ".restartPolicy": "Always"}, warn(schema.Conflict, inPod+".restartPolicy")},
 	})
 }

@@ -69,7 +69,7 @@ func TestFaultNumbers(t *testing.T) {
 		{inPolicy + ".backoffLimit", 0, math.MaxInt32},
 		{inPolicy + ".schedulingPolicy.minAvailable", 0, math.MaxInt32},
 		{inPolicy + ".schedulingPolicy.scheduleTimeoutSeconds", 0, math.MaxInt32},
-		{inRoles + ".PS.replicas", 0, training.MaxReplicas},
+		{inReplicaSpecs + ".PS.replicas", 0, training.MaxReplicas},
 		{inContainer + ".ports[0].containerPort", 1, 65535},
 		{inContainer + ".ports[0].hostPort", 0, 65535},
 		{inPod + ".activeDeadlineSeconds", 1, math.MaxInt32},
@@ -114,14 +114,14 @@ func TestFaultNumbers(t *testing.T) {
 // tooManyInAll: 20000 parameter servers are in range, but not beside a worker.
 func tooManyInAll(place string, n any, got string) bool {
 	i, _ := convert.IntegerOf(n)
-	return place == inRoles+".PS.replicas" && i == training.MaxReplicas && got == reject(schema.ReplicaCount, inRoles)
+	return place == inReplicaSpecs+".PS.replicas" && i == training.MaxReplicas && got == reject(schema.ReplicaCount, inReplicaSpecs)
 }
 
 // numbered is a sound object that has what the numbers stand in.
 func numbered(t *testing.T) map[string]any {
 	raw := sound(t)
 	pod := at(t, raw, "spec", "tfReplicaSpecs", "Worker", "template", "spec")
-	put(t, raw, inRoles+".PS.template.spec", untyped.Clone(pod))
+	put(t, raw, inReplicaSpecs+".PS.template.spec", untyped.Clone(pod))
 	put(t, raw, "spec.enableDynamicWorker", true) // no TF_CONFIG that is too long
 	put(t, raw, inContainer+".ports[0].containerPort", int64(80))
 	put(t, raw, inContainer+".livenessProbe.httpGet.port", int64(80))
@@ -160,27 +160,27 @@ func TestFaultNumbersArrive(t *testing.T) {
 	}
 }
 
-// TestFaultReplicas: the sum over all roles does not wrap, whatever they say.
+// TestFaultReplicas: the sum over all replica types does not wrap, whatever they say.
 func TestFaultReplicas(t *testing.T) {
 	for _, c := range []struct {
 		evaluator, worker int64
 		want              string
 	}{
-		{0, 0, reject(schema.ReplicaCount, inRoles)},
+		{0, 0, reject(schema.ReplicaCount, inReplicaSpecs)},
 		{0, 1, run},
 		{1, 0, run},
 		{10000, 10000, run},
-		{10000, 10001, reject(schema.ReplicaCount, inRoles)},
-		{20000, 20000, reject(schema.ReplicaCount, inRoles)},
-		{-1, 1, reject(schema.OutOfRange, inRoles+".Evaluator.replicas")},
-		{1 << 31, 1 << 31, also(reject(schema.OutOfRange, inRoles+".Evaluator.replicas"), schema.OutOfRange, inWorker+".replicas")},
-		{math.MaxInt32, math.MaxInt32, also(reject(schema.OutOfRange, inRoles+".Evaluator.replicas"), schema.OutOfRange, inWorker+".replicas")},
-		{math.MinInt64, math.MaxInt64, also(reject(schema.OutOfRange, inRoles+".Evaluator.replicas"), schema.OutOfRange, inWorker+".replicas")},
+		{10000, 10001, reject(schema.ReplicaCount, inReplicaSpecs)},
+		{20000, 20000, reject(schema.ReplicaCount, inReplicaSpecs)},
+		{-1, 1, reject(schema.OutOfRange, inReplicaSpecs+".Evaluator.replicas")},
+		{1 << 31, 1 << 31, also(reject(schema.OutOfRange, inReplicaSpecs+".Evaluator.replicas"), schema.OutOfRange, inWorker+".replicas")},
+		{math.MaxInt32, math.MaxInt32, also(reject(schema.OutOfRange, inReplicaSpecs+".Evaluator.replicas"), schema.OutOfRange, inWorker+".replicas")},
+		{math.MinInt64, math.MaxInt64, also(reject(schema.OutOfRange, inReplicaSpecs+".Evaluator.replicas"), schema.OutOfRange, inWorker+".replicas")},
 	} {
 		raw := numbered(t)
-		put(t, raw, inRoles+".PS", untyped.Missing{}) // every one of which every worker is told of
-		put(t, raw, inRoles+".Evaluator", role())
-		put(t, raw, inRoles+".Evaluator.replicas", c.evaluator)
+		put(t, raw, inReplicaSpecs+".PS", untyped.Missing{}) // every one of which every worker is told of
+		put(t, raw, inReplicaSpecs+".Evaluator", replicaSpec())
+		put(t, raw, inReplicaSpecs+".Evaluator.replicas", c.evaluator)
 		put(t, raw, inWorker+".replicas", c.worker)
 		if got := outcome(check(t, raw)); got != c.want {
 			t.Errorf("%d and %d: got %s\nwant %s", c.evaluator, c.worker, got, c.want)

@@ -44,11 +44,11 @@ func nodes(at path, raw any) []node {
 	return all
 }
 
-// oneRole is the large object with its chief only; the other roles are like it.
-func oneRole(t testing.TB) map[string]any {
+// oneRole is the large object with its chief only; the other replica types are like it.
+func oneReplicaType(t testing.TB) map[string]any {
 	raw := untyped.Parse(t, large).Object
-	put(t, raw, inRoles+".PS", untyped.Missing{})
-	put(t, raw, inRoles+".Worker", untyped.Missing{})
+	put(t, raw, inReplicaSpecs+".PS", untyped.Missing{})
+	put(t, raw, inReplicaSpecs+".Worker", untyped.Missing{})
 	return raw
 }
 
@@ -72,7 +72,7 @@ func kindOf(v any) string {
 // TestFaultTypes puts a value of every other type into every place of a large object. Each is told at that very place
 // and nowhere else, or the place is one that is not looked at.
 func TestFaultTypes(t *testing.T) {
-	base := oneRole(t)
+	base := oneReplicaType(t)
 	reported, free := 0, 0
 	for _, n := range nodes(nil, base) {
 		place := n.at.String()
@@ -159,7 +159,7 @@ func without(outcome string, lines []string) string {
 // TestFaultPlaces: whatever is put into whatever place, what is told is told of that place, of one above or below it,
 // or of one that refers to it.
 func TestFaultPlaces(t *testing.T) {
-	base := oneRole(t)
+	base := oneReplicaType(t)
 	for _, n := range nodes(nil, base) {
 		place := n.at.String()
 		for _, value := range mutations() {
@@ -263,9 +263,9 @@ func TestFaultOptional(t *testing.T) {
 		if has("spec.successPolicy") {
 			rule = training.SuccessAll
 		}
-		role := got.Job.ReplicaTypes[0]
-		if role.Replicas != replicas || role.Restart != restart || got.Job.Success.Rule != rule || role.Expendable != has("spec.enableDynamicWorker") ||
-			strings.Contains(string(role.Template), `"labels"`) != has(inTemplate+".metadata.labels") {
+		rtype := got.Job.ReplicaTypes[0]
+		if rtype.Replicas != replicas || rtype.Restart != restart || got.Job.Success.Rule != rule || rtype.Expendable != has("spec.enableDynamicWorker") ||
+			strings.Contains(string(rtype.Template), `"labels"`) != has(inTemplate+".metadata.labels") {
 			t.Fatalf("%b: %s", subset, describe(got))
 		}
 	}
@@ -292,8 +292,8 @@ func TestFaultAbsent(t *testing.T) {
 		"metadata.name":          {m("metadata.name"), m("metadata.name"), m("metadata.name")},
 		"metadata.namespace":     {run, run, run},
 		"spec":                   {m("spec"), m("spec"), reject(schema.TypeMismatch, "spec")},
-		inRoles:                  {m(inRoles), m(inRoles), reject(schema.TypeMismatch, inRoles)},
-		inWorker:                 {m(inRoles), reject(schema.TypeMismatch, inWorker), reject(schema.TypeMismatch, inWorker)},
+		inReplicaSpecs:           {m(inReplicaSpecs), m(inReplicaSpecs), reject(schema.TypeMismatch, inReplicaSpecs)},
+		inWorker:                 {m(inReplicaSpecs), reject(schema.TypeMismatch, inWorker), reject(schema.TypeMismatch, inWorker)},
 		inTemplate:               {m(inTemplate), m(inTemplate), reject(schema.TypeMismatch, inTemplate)},
 		inPod:                    {m(inPod), m(inPod), reject(schema.TypeMismatch, inPod)},
 		inPod + ".containers":    {m(inPod + ".containers"), m(inPod + ".containers"), reject(schema.TypeMismatch, inPod+".containers")},

@@ -50,7 +50,7 @@ func TestFaultSizes(t *testing.T) {
 		{"a status of 1 MiB", change{"status": map[string]any{"conditions": many(20000, func(int) any { return map[string]any{"type": named(20), "status": "True"} })}}, run},
 		{"100,000 mistakes", change{inContainer + ".args": many(100000, func(i int) any { return int64(i) })}, first},
 		{"20,000 replicas that need no long variable", change{inWorker + ".replicas": int64(20000), "spec.enableDynamicWorker": true}, run},
-		{"20,000 replicas", change{inWorker + ".replicas": int64(20000)}, reject(schema.TooLarge, inRoles)},
+		{"20,000 replicas", change{inWorker + ".replicas": int64(20000)}, reject(schema.TooLarge, inReplicaSpecs)},
 		{"one replica more", change{inWorker + ".replicas": int64(20001)}, reject(schema.OutOfRange, inWorker+".replicas")},
 		{"replicas beyond all measure", change{inWorker + ".replicas": int64(math.MaxInt64)}, reject(schema.OutOfRange, inWorker+".replicas")},
 	} {
@@ -84,9 +84,9 @@ func cheap(t *testing.T, f fault) {
 // just fits is not.
 func TestFaultEnvironment(t *testing.T) {
 	large := func(ps int64, dynamic bool) change {
-		return change{inRoles + ".PS": role(), inRoles + ".PS.replicas": ps, "spec.enableDynamicWorker": dynamic}
+		return change{inReplicaSpecs + ".PS": replicaSpec(), inReplicaSpecs + ".PS.replicas": ps, "spec.enableDynamicWorker": dynamic}
 	}
-	tooLarge := reject(schema.TooLarge, inRoles)
+	tooLarge := reject(schema.TooLarge, inReplicaSpecs)
 	hold(t, []fault{
 		{"dense, fits", large(4000, false), run},
 		{"dense, does not fit", large(5000, false), tooLarge},

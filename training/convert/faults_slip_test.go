@@ -13,7 +13,7 @@ import (
 func TestFaultMisspelt(t *testing.T) {
 	for _, c := range []struct{ wrong, right string }{
 		{"sepc", "spec"},
-		{"spec.TFReplicaSpecs", inRoles},
+		{"spec.TFReplicaSpecs", inReplicaSpecs},
 		{inWorker + ".templat", inTemplate},
 		{inTemplate + ".Spec", inPod},
 		{inPod + ".container", inPod + ".containers"},

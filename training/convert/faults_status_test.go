@@ -87,9 +87,9 @@ func checkStatus(t *testing.T, s training.Status) {
 			t.Fatalf("condition %+v", c)
 		}
 	}
-	for role, r := range s.ReplicaStatuses {
+	for rtype, r := range s.ReplicaStatuses {
 		if r.Active < 0 || r.Succeeded < 0 || r.Failed < 0 || len(r.Selector) > selectorLimit {
-			t.Fatalf("%s: %+v", role, r)
+			t.Fatalf("%s: %+v", rtype, r)
 		}
 	}
 }
@@ -109,7 +109,7 @@ func TestFaultStatusRows(t *testing.T) {
 		{"a terminal condition with a space", map[string]any{"conditions": []any{condition("Succeeded ", "True")}}, "unclean"},
 		{"a terminal condition that is a list", map[string]any{"conditions": []any{condition([]any{"Succeeded"}, "True")}}, "unclean"},
 		{"nulls", map[string]any{"conditions": []any{nil, nil, condition("Failed", "True")}}, "Failed=True unclean"},
-		{"roles that are null", map[string]any{"replicaStatuses": map[string]any{"Worker": nil, "PS": nil}}, "unclean"},
+		{"replica types that are null", map[string]any{"replicaStatuses": map[string]any{"Worker": nil, "PS": nil}}, "unclean"},
 		{"counts that wrap", map[string]any{"replicaStatuses": map[string]any{"Worker": map[string]any{"failed": int64(1 << 32)}}}, "unclean"},
 		{"a start to come", map[string]any{"startTime": "9999-01-01T00:00:00Z"}, ""},
 		{"a start before the epoch", map[string]any{"startTime": "1969-12-31T23:59:59Z"}, "unclean"},

@@ -40,12 +40,12 @@ const (
 
 // Places in the object that sound makes.
 const (
-	inRoles     = "spec.tfReplicaSpecs"
-	inWorker    = inRoles + ".Worker"
-	inTemplate  = inWorker + ".template"
-	inPod       = inTemplate + ".spec"
-	inContainer = inPod + ".containers[0]"
-	inPolicy    = "spec.runPolicy"
+	inReplicaSpecs = "spec.tfReplicaSpecs"
+	inWorker       = inReplicaSpecs + ".Worker"
+	inTemplate     = inWorker + ".template"
+	inPod          = inTemplate + ".spec"
+	inContainer    = inPod + ".containers[0]"
+	inPolicy       = "spec.runPolicy"
 )
 
 // fault is a sound object with one thing changed, and what becomes of it.

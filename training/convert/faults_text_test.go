@@ -29,7 +29,7 @@ func TestFaultTexts(t *testing.T) {
 		hold(t, []fault{
 			{name + " where anything may stand", free, run},
 			{name + " as an image", change{inContainer + ".image": "a" + text + "b"}, run},
-			{name + " as a replica type", change{inRoles: map[string]any{"Worker": role(), text: role()}}, reject(schema.UnknownReplicaType, path{"spec", "tfReplicaSpecs", text}.String())},
+			{name + " as a replica type", change{inReplicaSpecs: map[string]any{"Worker": replicaSpec(), text: replicaSpec()}}, reject(schema.UnknownReplicaType, path{"spec", "tfReplicaSpecs", text}.String())},
 			{name + " as a container", change{inPod + ".containers[1]": sane(text)}, reject(schema.InvalidName, inPod+".containers[1].name")},
 			{name + " as a volume", change{inPod + ".volumes": []any{map[string]any{"name": text}}}, reject(schema.InvalidName, inPod+".volumes[0].name")},
 			{name + " as a port", change{inContainer + ".ports": []any{map[string]any{"name": text, "containerPort": int64(1)}}}, reject(schema.InvalidName, inContainer+".ports[0].name")},

@@ -93,9 +93,9 @@ func TestFaultMPIV2Beta1(t *testing.T) {
 	for _, field := range []string{path, creation, implementation} {
 		faults = append(faults, fault{field + " empty", change{field: ""}, run})
 	}
-	for _, role := range []string{launcher, worker} {
+	for _, rtype := range []string{launcher, worker} {
 		for _, policy := range []string{"Always", "ExitCode"} {
-			faults = append(faults, fault{role + " " + policy, change{role + ".restartPolicy": policy}, reject(schema.InvalidValue, role+".restartPolicy")})
+			faults = append(faults, fault{rtype + " " + policy, change{rtype + ".restartPolicy": policy}, reject(schema.InvalidValue, rtype+".restartPolicy")})
 		}
 	}
 	holdIn(t, sound, faults)

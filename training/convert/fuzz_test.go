@@ -149,16 +149,16 @@ func checkAgain(t *testing.T, raw map[string]any, got *Result) {
 	}
 	again, _ := untyped.Clone(raw).(map[string]any)
 	spec, _ := again["spec"].(map[string]any)
-	roles := map[string]any{}
+	rtypes := map[string]any{}
 	for i := range got.Job.ReplicaTypes {
-		role := &got.Job.ReplicaTypes[i]
+		rtype := &got.Job.ReplicaTypes[i]
 		var template map[string]any
-		if err := json.Unmarshal(role.Template, &template); err != nil {
-			t.Fatalf("template %s: %v", role.Template, err)
+		if err := json.Unmarshal(rtype.Template, &template); err != nil {
+			t.Fatalf("template %s: %v", rtype.Template, err)
 		}
-		roles[role.Name] = map[string]any{"replicas": int64(role.Replicas), "restartPolicy": string(role.Restart), "template": template}
+		rtypes[rtype.Name] = map[string]any{"replicas": int64(rtype.Replicas), "restartPolicy": string(rtype.Restart), "template": template}
 	}
-	spec[got.Kind.ReplicaSpecsField] = roles
+	spec[got.Kind.ReplicaSpecsField] = rtypes
 	other := check(t, again)
 	if other.Job == nil {
 		t.Fatalf("sound once, not twice: %s\n%s", describe(got), describe(other))

@@ -65,13 +65,13 @@ func describeJob(b *strings.Builder, job *training.Job) {
 	if job.ManagedBy != "" {
 		fmt.Fprintf(b, "managed by %s\n", job.ManagedBy)
 	}
-	fmt.Fprintf(b, "lead %+v\n", job.Success)
-	if job.BatchRole() != nil {
+	fmt.Fprintf(b, "success %+v\n", job.Success)
+	if job.BatchReplicaType() != nil {
 		fmt.Fprintf(b, "batch %+v\nown %+v\n", job.Batch, job.Own)
 	}
-	for _, role := range job.ReplicaTypes {
-		fmt.Fprintf(b, "role %s x%d restart=%s port=%d ports=%v expendable=%t\n",
-			role.Name, role.Replicas, role.Restart, role.Port, role.Ports, role.Expendable)
-		fmt.Fprintf(b, "  %s\n", role.Template)
+	for _, rtype := range job.ReplicaTypes {
+		fmt.Fprintf(b, "replica type %s x%d restart=%s port=%d ports=%v expendable=%t\n",
+			rtype.Name, rtype.Replicas, rtype.Restart, rtype.Port, rtype.Ports, rtype.Expendable)
+		fmt.Fprintf(b, "  %s\n", rtype.Template)
 	}
 }

@@ -39,7 +39,7 @@ func TestLedger(t *testing.T) {
 		string(schema.JSON(done)): done,
 		`{"job":"u","succeeded":{"worker":"0,1,7-3,x","ps":7,"boss":"0","Worker":"1","chief":"","master":null}}`: {
 			Job: "u", Succeeded: map[string]training.Indices{"worker": {{First: 0, Last: 1}}}},
-		`{"job":"u","succeeded":{"worker":"0-19999","ps":"0"}}`: { // more than a job may have: the first in order of roles
+		`{"job":"u","succeeded":{"worker":"0-19999","ps":"0"}}`: { // more than a job may have: the first in order of replica types
 			Job: "u", Succeeded: map[string]training.Indices{"ps": {{First: 0, Last: 0}}}},
 		`{"job":"u","succeeded":["worker"]}`:                            of(0),
 		`{"job":"u","succeeded":"worker"}`:                              of(0),

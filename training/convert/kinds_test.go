@@ -43,8 +43,8 @@ func exampleOf(t testing.TB, kind *training.Kind) map[string]any {
 // asKind is a TFJob that has workers alone, and no field of its own kind, as a job of another kind.
 func asKind(raw map[string]any, kind *training.Kind) (other map[string]any, ok bool) {
 	spec, _ := raw["spec"].(map[string]any)
-	roles, _ := spec[kinds.TFJob().ReplicaSpecsField].(map[string]any)
-	if raw["kind"] != kinds.TFJob().Name || roles["Worker"] == nil || len(roles) != 1 || kind.Port.Name == "" && names(raw, kinds.TFJob().Port.Name) {
+	rtypes, _ := spec[kinds.TFJob().ReplicaSpecsField].(map[string]any)
+	if raw["kind"] != kinds.TFJob().Name || rtypes["Worker"] == nil || len(rtypes) != 1 || kind.Port.Name == "" && names(raw, kinds.TFJob().Port.Name) {
 		return nil, false
 	}
 	for key := range spec {
@@ -54,26 +54,26 @@ func asKind(raw map[string]any, kind *training.Kind) (other map[string]any, ok b
 	}
 	other, _ = inWordsOf(untyped.Clone(raw), kind).(map[string]any)
 	spec, _ = other["spec"].(map[string]any)
-	roles, _ = spec[kinds.TFJob().ReplicaSpecsField].(map[string]any)
+	rtypes, _ = spec[kinds.TFJob().ReplicaSpecsField].(map[string]any)
 	delete(spec, kinds.TFJob().ReplicaSpecsField)
-	spec[kind.ReplicaSpecsField], other["kind"] = roles, kind.Name
+	spec[kind.ReplicaSpecsField], other["kind"] = rtypes, kind.Name
 	if raw["apiVersion"] == kinds.TFJob().APIVersion() {
 		other["apiVersion"] = kind.APIVersion()
 	}
-	if !numberWorkers(roles, kind) {
+	if !numberWorkers(rtypes, kind) {
 		return nil, false
 	}
-	for _, role := range kind.ReplicaTypes {
-		if role.Required {
-			roles[role.Name] = map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{sane(trainerOf(kind))}}}}
+	for _, rtype := range kind.ReplicaTypes {
+		if rtype.Required {
+			rtypes[rtype.Name] = map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{sane(trainerOf(kind))}}}}
 		}
 	}
 	return other, true
 }
 
 // numberWorkers gives a number of workers where their author gives none and the kind requires one. It reports whether it can.
-func numberWorkers(roles map[string]any, kind *training.Kind) bool {
-	worker, ok := roles["Worker"].(map[string]any)
+func numberWorkers(rtypes map[string]any, kind *training.Kind) bool {
+	worker, ok := rtypes["Worker"].(map[string]any)
 	known := kind.ReplicaType("Worker")
 	if !ok || worker["replicas"] != nil || known.Replicas >= known.AtLeast {
 		return true
@@ -134,7 +134,7 @@ func holdKinds(t *testing.T, raw map[string]any, want string) (kindsHeld int) {
 			continue
 		}
 		kindsHeld++
-		want := strings.ReplaceAll(want, inRoles, "spec."+kind.ReplicaSpecsField)
+		want := strings.ReplaceAll(want, inReplicaSpecs, "spec."+kind.ReplicaSpecsField)
 		if diff := gocmp.Diff(withoutSizes(want), withoutSizes(outcome(checkAs(t, kind, other)))); diff != "" {
 			t.Errorf("%s of %s: -want +got:\n%s", kind.Name, kind.Version, diff)
 		}
@@ -169,15 +169,15 @@ func TestFaultsOfEveryKind(t *testing.T) {
 func worstOfKinds(t testing.TB) map[string]map[string]any {
 	objects := map[string]map[string]any{}
 	for _, kind := range kinds.Served() {
-		for name, change := range map[string]func(role, pod map[string]any){
+		for name, change := range map[string]func(rtype, pod map[string]any){
 			"containers": func(_, pod map[string]any) {
 				pod["containers"] = append(containers(), sane(trainerOf(kind)))
 			},
-			"replicas": func(role, _ map[string]any) { role["replicas"] = int64(training.MaxReplicas - 100) },
+			"replicas": func(rtype, _ map[string]any) { rtype["replicas"] = int64(training.MaxReplicas - 100) },
 		} {
 			raw := exampleOf(t, kind)
-			role := within(raw, "spec", kind.ReplicaSpecsField, "Worker")
-			change(role, within(role, "template", "spec"))
+			rtype := within(raw, "spec", kind.ReplicaSpecsField, "Worker")
+			change(rtype, within(rtype, "template", "spec"))
 			objects[kind.Name+" "+kind.Version+", "+name] = raw
 		}
 	}

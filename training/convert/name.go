@@ -13,13 +13,13 @@ const nameLimit = 63
 
 // name checks that every replica's name will be legal. They differ in replica type and index only, so the longest one
 // speaks for all.
-func (r *reader) name(name string, roles []draft) {
+func (r *reader) name(name string, rtypes []draft) {
 	if name == "" {
 		return // reported already
 	}
 	longest := ""
-	for i := range roles {
-		child := roles[i].Child(name, min(max(roles[i].Replicas, 1), training.MaxReplicas)-1)
+	for i := range rtypes {
+		child := rtypes[i].Child(name, min(max(rtypes[i].Replicas, 1), training.MaxReplicas)-1)
 		if len(child) > len(longest) {
 			longest = child
 		}

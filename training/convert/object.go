@@ -99,28 +99,28 @@ func (r *reader) spec(s *convert.Shape, raw map[string]any, head *training.Head,
 		job.Policy.Scheduling.Queue = queue
 	}
 	r.EnterField(s, raw, r.kind.ReplicaSpecsField)
-	roles, known := r.roles(raw)
+	rtypes, known := r.replicaSpecs(raw)
 	r.Leave()
-	r.name(head.Meta.Name, roles)
+	r.name(head.Meta.Name, rtypes)
 	if known {
-		r.minAvailable(job.Policy.Scheduling.MinAvailable, roles)
+		r.minAvailable(job.Policy.Scheduling.MinAvailable, rtypes)
 	}
 	if r.kind.Check != nil {
-		r.Take(r.kind.Check(options, func(role string) bool {
-			return slices.ContainsFunc(roles, func(d draft) bool { return d.Name == role })
+		r.Take(r.kind.Check(options, func(rtype string) bool {
+			return slices.ContainsFunc(rtypes, func(d draft) bool { return d.Name == rtype })
 		}))
 	}
 	if !sound || !known || head.Meta.Name == "" {
 		return nil
 	}
-	job.ReplicaTypes = make([]training.ReplicaType, len(roles))
+	job.ReplicaTypes = make([]training.ReplicaType, len(rtypes))
 	e := convert.LendEncoder()
 	defer e.GiveBack()
-	for i := range roles {
+	for i := range rtypes {
 		if r.Count() == 0 {
-			roles[i].Template = roles[i].template(e, r.kind)
+			rtypes[i].Template = rtypes[i].template(e, r.kind)
 		}
-		job.ReplicaTypes[i] = roles[i].ReplicaType
+		job.ReplicaTypes[i] = rtypes[i].ReplicaType
 	}
 	if r.Count() == 0 {
 		job.Verbatim = verbatim(e, raw, r.kind.Verbatim)

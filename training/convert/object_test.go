@@ -186,11 +186,11 @@ func TestHugeTexts(t *testing.T) {
 	at(t, raw, "metadata").(map[string]any)["name"] = huge
 	at(t, raw, "spec").(map[string]any)[huge] = huge
 	at(t, raw, "spec").(map[string]any)["runPolicy"] = map[string]any{"cleanPodPolicy": huge, "managedBy": huge}
-	roles := at(t, raw, "spec", "tfReplicaSpecs").(map[string]any)
-	worker := roles["Worker"].(map[string]any)
+	rtypes := at(t, raw, "spec", "tfReplicaSpecs").(map[string]any)
+	worker := rtypes["Worker"].(map[string]any)
 	worker["restartPolicy"] = huge
 	worker["template"].(map[string]any)["metadata"] = map[string]any{"labels": map[string]any{huge: huge}, "annotations": map[string]any{"a": huge}}
-	roles[huge] = nil
+	rtypes[huge] = nil
 	c := container(t, raw)
 	c["name"], c["resources"] = huge, map[string]any{"limits": map[string]any{huge: huge}}
 	c["ports"] = []any{map[string]any{"name": huge, "protocol": huge, "containerPort": int64(1)}}
@@ -268,9 +268,9 @@ func TestFirstContainer(t *testing.T) {
 		case want != "" && result.Job == nil:
 			t.Errorf("%s: %v", containers, result.Rejection.Problems)
 		case want != "":
-			role := result.Job.ReplicaTypes[0]
-			if role.Container != want || len(role.Ports) > 0 || strings.Contains(string(role.Template), "containerPort") {
-				t.Errorf("%s: %q trains, with ports %v: %s", containers, role.Container, role.Ports, role.Template)
+			rtype := result.Job.ReplicaTypes[0]
+			if rtype.Container != want || len(rtype.Ports) > 0 || strings.Contains(string(rtype.Template), "containerPort") {
+				t.Errorf("%s: %q trains, with ports %v: %s", containers, rtype.Container, rtype.Ports, rtype.Template)
 			}
 		}
 	}

@@ -18,7 +18,7 @@ type pod struct {
 }
 
 // template checks a pod template: as the API server does, and what a job asks of it besides.
-func (r *reader) template(raw map[string]any, role *training.ReplicaType) pod {
+func (r *reader) template(raw map[string]any, rtype *training.ReplicaType) pod {
 	pod := pod{raw: raw, training: -1}
 	r.PodTemplate(raw)
 	spec, ok := raw["spec"].(map[string]any)
@@ -27,28 +27,28 @@ func (r *reader) template(raw map[string]any, role *training.ReplicaType) pod {
 	}
 	r.Enter("spec")
 	defer r.Leave()
-	r.ownRestart(spec, role)
-	role.Container = r.kind.Container
+	r.ownRestart(spec, rtype)
+	rtype.Container = r.kind.Container
 	if list, ok := spec["containers"].([]any); ok {
 		r.Enter("containers")
 		pod.training = r.trainer(list)
 		r.Leave()
 		if pod.training >= 0 && r.kind.FirstContainer {
-			role.Container = nameOf(list[pod.training])
+			rtype.Container = nameOf(list[pod.training])
 			pod.training = 0
 		}
 		if pod.training >= 0 {
-			role.Ports, role.Port, pod.defaultPort = r.withDefault(namedPorts(list[pod.training]))
-			pod.defaultPort = pod.defaultPort && !onHost(spec, role.Port)
+			rtype.Ports, rtype.Port, pod.defaultPort = r.withDefault(namedPorts(list[pod.training]))
+			pod.defaultPort = pod.defaultPort && !onHost(spec, rtype.Port)
 		}
 	}
 	return pod
 }
 
 // ownRestart warns of a restart policy in the template. Another one takes its place, whatever it is.
-func (r *reader) ownRestart(spec map[string]any, role *training.ReplicaType) {
+func (r *reader) ownRestart(spec map[string]any, rtype *training.ReplicaType) {
 	raw := spec["restartPolicy"]
-	if raw == nil || raw == "" || raw == role.Restart.Pod() {
+	if raw == nil || raw == "" || raw == rtype.Restart.Pod() {
 		return
 	}
 	reported := convert.Found(raw)

@@ -43,10 +43,10 @@ func (r *reader) policy(raw any) training.RunPolicy {
 }
 
 // minAvailable warns of a gang with more members than the job has replicas.
-func (r *reader) minAvailable(members training.Limit, roles []draft) {
+func (r *reader) minAvailable(members training.Limit, rtypes []draft) {
 	replicas := 0
-	for i := range roles {
-		replicas += roles[i].Replicas
+	for i := range rtypes {
+		replicas += rtypes[i].Replicas
 	}
 	if !members.Set || members.Value <= int64(replicas) {
 		return

@@ -76,24 +76,24 @@ func checkJob(t rapid.TB, job *training.Job) {
 		t.Fatalf("%d replicas", n)
 	}
 	order := -1
-	for _, role := range job.ReplicaTypes {
-		at := slices.Index(job.Kind.ReplicaTypes, role.KnownReplicaType)
-		if at <= order || role.Replicas < 0 {
-			t.Fatalf("role %+v", role)
+	for _, rtype := range job.ReplicaTypes {
+		at := slices.Index(job.Kind.ReplicaTypes, rtype.KnownReplicaType)
+		if at <= order || rtype.Replicas < 0 {
+			t.Fatalf("replica type %+v", rtype)
 		}
 		order = at
 		var template corev1.PodTemplateSpec
-		if err := kjson.Unmarshal(role.Template, &template); err != nil { // as the server does, by the exact name of a field
-			t.Fatalf("template %s: %v", role.Template, err)
+		if err := kjson.Unmarshal(rtype.Template, &template); err != nil { // as the server does, by the exact name of a field
+			t.Fatalf("template %s: %v", rtype.Template, err)
 		}
-		at = slices.IndexFunc(template.Spec.Containers, func(c corev1.Container) bool { return c.Name == role.Container })
-		if at < 0 || string(template.Spec.RestartPolicy) != role.Restart.Pod() {
-			t.Fatalf("template %s", role.Template)
+		at = slices.IndexFunc(template.Spec.Containers, func(c corev1.Container) bool { return c.Name == rtype.Container })
+		if at < 0 || string(template.Spec.RestartPolicy) != rtype.Restart.Pod() {
+			t.Fatalf("template %s", rtype.Template)
 		}
 		if job.Kind.FirstContainer {
 			at = 0
-		} else if role.Container != job.Kind.Container {
-			t.Fatalf("container %q", role.Container)
+		} else if rtype.Container != job.Kind.Container {
+			t.Fatalf("container %q", rtype.Container)
 		}
 		var ports []training.Port
 		for _, p := range template.Spec.Containers[at].Ports {
@@ -101,12 +101,12 @@ func checkJob(t rapid.TB, job *training.Job) {
 				ports = append(ports, training.Port{Name: p.Name, Number: p.ContainerPort})
 			}
 		}
-		own := training.Port{Name: job.Kind.Port.Name, Number: role.Port}
-		if template.Spec.HostNetwork && len(ports) < len(role.Ports) {
+		own := training.Port{Name: job.Kind.Port.Name, Number: rtype.Port}
+		if template.Spec.HostNetwork && len(ports) < len(rtype.Ports) {
 			ports = append(ports, own) // another port has the number; see onHost
 		}
-		if !slices.Equal(ports, role.Ports) || own.Name != "" && !slices.Contains(ports, own) {
-			t.Fatalf("ports %v, in the template %v", role.Ports, ports)
+		if !slices.Equal(ports, rtype.Ports) || own.Name != "" && !slices.Contains(ports, own) {
+			t.Fatalf("ports %v, in the template %v", rtype.Ports, ports)
 		}
 	}
 }
@@ -125,9 +125,9 @@ func mutations() []any {
 // TestEveryNodeEveryMutation replaces every node of a sound object by every mutation.
 func TestEveryNodeEveryMutation(t *testing.T) {
 	base := untyped.Parse(t, large).Object
-	roles := at(t, base, "spec", "tfReplicaSpecs").(map[string]any)
-	delete(roles, "PS") // it is like the others
-	delete(roles, "Worker")
+	rtypes := at(t, base, "spec", "tfReplicaSpecs").(map[string]any)
+	delete(rtypes, "PS") // it is like the others
+	delete(rtypes, "Worker")
 	t.Run("TFJob", func(t *testing.T) { everyMutation(t, base, 1000) })
 	t.Run("PyTorchJob", func(t *testing.T) { everyMutation(t, untyped.Parse(t, elastic).Object, 300) })
 	for _, raw := range samples(t)[2:] {
@@ -219,10 +219,10 @@ func compareWithDecoder(t *testing.T, kind *training.Kind, raw map[string]any, g
 // forget takes away what means nothing in a template and is taken whatever it is: its restart policy.
 func forget(kind *training.Kind, raw map[string]any) {
 	spec, _ := raw["spec"].(map[string]any)
-	roles, _ := spec[kind.ReplicaSpecsField].(map[string]any)
-	for _, role := range roles {
-		role, _ := role.(map[string]any)
-		template, _ := role["template"].(map[string]any)
+	rtypes, _ := spec[kind.ReplicaSpecsField].(map[string]any)
+	for _, rtype := range rtypes {
+		rtype, _ := rtype.(map[string]any)
+		template, _ := rtype["template"].(map[string]any)
 		pod, _ := template["spec"].(map[string]any)
 		delete(pod, "restartPolicy")
 	}
@@ -268,18 +268,18 @@ func TestMutations(t *testing.T) {
 	})
 }
 
-// TestOrderDoesNotMatter: the same roles, written in any order and case, are the same job.
+// TestOrderDoesNotMatter: the same replica types, written in any order and case, are the same job.
 func TestOrderDoesNotMatter(t *testing.T) {
 	base := untyped.Parse(t, large).Object
 	want := describe(Object(kinds.TFJob(), &unstructured.Unstructured{Object: base}))
 	rapid.Check(t, func(t *rapid.T) {
 		raw, _ := untyped.Clone(base).(map[string]any)
 		spec := raw["spec"].(map[string]any)
-		roles := spec["tfReplicaSpecs"].(map[string]any)
+		rtypes := spec["tfReplicaSpecs"].(map[string]any)
 		other := map[string]any{}
-		for _, name := range rapid.Permutation(slices.Sorted(maps.Keys(roles))).Draw(t, "order") {
+		for _, name := range rapid.Permutation(slices.Sorted(maps.Keys(rtypes))).Draw(t, "order") {
 			key := rapid.SampledFrom([]string{name, strings.ToLower(name), strings.ToUpper(name)}).Draw(t, "key")
-			other[key] = roles[name]
+			other[key] = rtypes[name]
 		}
 		spec["tfReplicaSpecs"] = other
 		if got := describe(check(t, raw)); got != want {

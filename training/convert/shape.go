@@ -35,9 +35,9 @@ func ofJobs() []convert.Rule {
 }
 
 // specOfTemplate that stands beside an absent template is in the problem that says so.
-func specOfTemplate(role map[string]any, key string) convert.Advice {
-	_, ok := role["spec"].(map[string]any)
-	return convert.Advice{Silent: key == "spec" && ok && role["template"] == nil}
+func specOfTemplate(rtype map[string]any, key string) convert.Advice {
+	_, ok := rtype["spec"].(map[string]any)
+	return convert.Advice{Silent: key == "spec" && ok && rtype["template"] == nil}
 }
 
 // limitToTemplate makes the shape of a pod template say what becomes of one: it is kept as the author wrote
@@ -78,7 +78,7 @@ func objectOf(kind *training.Kind) *convert.Shape {
 		switch {
 		case kind.ReplicaType(key) != nil:
 			return convert.Advice{In: kind.ReplicaSpecsField}
-		case rolesOfAnotherKind(key):
+		case replicaTypesOfAnotherKind(key):
 			return convert.Advice{Hint: kind.Name + "s have `" + kind.ReplicaSpecsField + "`"}
 		}
 		return convert.Advice{}
@@ -88,6 +88,6 @@ func objectOf(kind *training.Kind) *convert.Shape {
 }
 
 // rolesOfAnotherKind: pytorchReplicaSpecs in a TFJob, or plain replicaSpecs.
-func rolesOfAnotherKind(key string) bool {
+func replicaTypesOfAnotherKind(key string) bool {
 	return len(key) <= convert.MaxKey && strings.HasSuffix(strings.ToLower(key), "replicaspecs")
 }

@@ -55,12 +55,12 @@ func TestStatusRoundTrip(t *testing.T) {
 			want.Conditions = append(want.Conditions, condition(name).Draw(t, "condition"))
 		}
 		count := rapid.Int32Range(0, 1<<31-1)
-		for _, role := range kinds.TFJob().ReplicaTypes {
-			if rapid.Bool().Draw(t, "has "+role.Name) {
+		for _, rtype := range kinds.TFJob().ReplicaTypes {
+			if rapid.Bool().Draw(t, "has "+rtype.Name) {
 				if want.ReplicaStatuses == nil {
 					want.ReplicaStatuses = map[string]training.ReplicaStatus{}
 				}
-				want.ReplicaStatuses[role.Name] = training.ReplicaStatus{Active: count.Draw(t, "active"), Succeeded: count.Draw(t, "succeeded"),
+				want.ReplicaStatuses[rtype.Name] = training.ReplicaStatus{Active: count.Draw(t, "active"), Succeeded: count.Draw(t, "succeeded"),
 					Failed: count.Draw(t, "failed"), Selector: rapid.StringMatching(`[a-z=,/.]{0,40}`).Draw(t, "selector")}
 			}
 		}
@@ -87,7 +87,7 @@ func TestStatusIsReadLeniently(t *testing.T) {
 		{"empty", `{}`, training.Status{}},
 		{"nulls", `{"conditions":null,"replicaStatuses":null,"startTime":null,"observedGeneration":null}`, training.Status{}},
 		{"empties", `{"conditions":[],"replicaStatuses":{}}`, training.Status{}},
-		{"a role without counts", `{"replicaStatuses":{"Worker":{}}}`, training.Status{ReplicaStatuses: map[string]training.ReplicaStatus{"Worker": {}}}},
+		{"a replica type without counts", `{"replicaStatuses":{"Worker":{}}}`, training.Status{ReplicaStatuses: map[string]training.ReplicaStatus{"Worker": {}}}},
 		{"reconcile time", `{"lastReconcileTime":"2026-01-02T03:04:05Z"}`, training.Status{LastReconcileTime: &at}},
 		{"not an object", `"Running"`, unclean},
 		{"unknown field", `{"phase":"Running"}`, unclean},
@@ -105,9 +105,9 @@ func TestStatusIsReadLeniently(t *testing.T) {
 			training.Status{ReplicaStatuses: map[string]training.ReplicaStatus{"Worker": {}}, Unclean: true}},
 		{"counts of another type", `{"replicaStatuses":{"Worker":{"active":"1","selector":2,"x":3}}}`,
 			training.Status{ReplicaStatuses: map[string]training.ReplicaStatus{"Worker": {}}, Unclean: true}},
-		{"unknown roles", `{"replicaStatuses":{"worker":{"active":1},"Foo":{}}}`, unclean},
-		{"a null role", `{"replicaStatuses":{"Worker":null}}`, unclean},
-		{"a role that is none", `{"replicaStatuses":{"Worker":[]}}`, training.Status{ReplicaStatuses: map[string]training.ReplicaStatus{"Worker": {}}, Unclean: true}},
+		{"unknown replica types", `{"replicaStatuses":{"worker":{"active":1},"Foo":{}}}`, unclean},
+		{"a null replica type", `{"replicaStatuses":{"Worker":null}}`, unclean},
+		{"a replica type that is none", `{"replicaStatuses":{"Worker":[]}}`, training.Status{ReplicaStatuses: map[string]training.ReplicaStatus{"Worker": {}}, Unclean: true}},
 		{"no time", `{"startTime":"yesterday","completionTime":3}`, unclean},
 		{"a time before all", `{"startTime":"0001-01-01T00:00:00Z","completionTime":"0000-01-01T00:00:00+23:59"}`, unclean},
 		{"a time after all", `{"startTime":"9999-12-31T23:59:59-01:00"}`, unclean},

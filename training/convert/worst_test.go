@@ -40,10 +40,10 @@ func worst(t testing.TB) map[string]map[string]any {
 		"host ports beside the kind's":        hostPorts,
 	} {
 		u := largeJob(t).Object
-		role := within(u, "spec", "tfReplicaSpecs", "Worker", "template")
-		spec := within(role, "spec")
+		rtype := within(u, "spec", "tfReplicaSpecs", "Worker", "template")
+		spec := within(rtype, "spec")
 		container, _ := spec["containers"].([]any)[0].(map[string]any)
-		change(role, spec, container)
+		change(rtype, spec, container)
 		objects[name] = u
 	}
 	for name, change := range map[string]func(spec, policy map[string]any){

@@ -22,9 +22,9 @@ type span struct {
 
 // check: an elastic job has workers, and bounds that can be met. Roles is where the
 // kind's replica types are, more are the numbers that only one kind has.
-func (e elasticity) check(roles string, named func(string) bool, more ...span) (problems []schema.Problem) {
+func (e elasticity) check(rtypes string, named func(string) bool, more ...span) (problems []schema.Problem) {
 	if !named(worker) {
-		problems = append(problems, schema.Problem{Code: schema.MissingField, Path: "spec." + roles + "." + worker,
+		problems = append(problems, schema.Problem{Code: schema.MissingField, Path: "spec." + rtypes + "." + worker,
 			Want: "be set", Hint: "`elasticPolicy` is about workers; add them, or remove it"})
 	}
 	spans := append([]span{

@@ -12,7 +12,7 @@ import (
 // environmentCase is a replica and its variables: NAME=value, or NAME=field:path of the pod.
 type environmentCase struct {
 	job   *training.Job
-	role  string
+	rtype string
 	index int
 	want  string
 }
@@ -22,7 +22,7 @@ func checkEnvironment(t *testing.T, cases map[string]environmentCase) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, v := range c.job.Kind.Environment(c.job)(c.job.ReplicaType(c.role), c.index) {
+			for _, v := range c.job.Kind.Environment(c.job)(c.job.ReplicaType(c.rtype), c.index) {
 				if v.Field != "" {
 					v.Value += "field:" + v.Field
 				}

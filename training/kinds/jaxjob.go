@@ -64,7 +64,7 @@ var jaxJobKind = &training.Kind{
 	Selectors:     true,
 }
 
-// lowerJAXJob: all workers lead.
+// lowerJAXJob: the job succeeds with all of its workers.
 func lowerJAXJob(job *training.Job, _ any) []schema.Problem {
 	if job.ReplicaType(worker) != nil {
 		job.Success = training.Success{ReplicaType: worker, Rule: training.SuccessAll}
@@ -76,11 +76,11 @@ func lowerJAXJob(job *training.Job, _ any) []schema.Problem {
 // many processes there are, and which this one is.
 func jaxEnvironment(job *training.Job) func(*training.ReplicaType, int) []training.EnvVar {
 	processes := strconv.Itoa(job.Replicas())
-	return func(role *training.ReplicaType, index int) []training.EnvVar {
+	return func(rtype *training.ReplicaType, index int) []training.EnvVar {
 		return []training.EnvVar{
 			{Name: "PYTHONUNBUFFERED", Value: "1"},
-			{Name: "COORDINATOR_PORT", Value: strconv.Itoa(int(role.Port))},
-			{Name: "COORDINATOR_ADDRESS", Value: training.ChildName(job.Meta.Name, role.Label, 0)},
+			{Name: "COORDINATOR_PORT", Value: strconv.Itoa(int(rtype.Port))},
+			{Name: "COORDINATOR_ADDRESS", Value: training.ChildName(job.Meta.Name, rtype.Label, 0)},
 			{Name: "NUM_PROCESSES", Value: processes},
 			{Name: "PROCESS_ID", Value: strconv.Itoa(index)},
 		}

@@ -7,8 +7,8 @@ import (
 )
 
 // jax makes a JAXJob of "Role:replicas" or "Role:replicas:port", lowered.
-func jax(roles ...string) *training.Job {
-	job := jobOf(JAXJob(), "gemma", roles)
+func jax(rtypes ...string) *training.Job {
+	job := jobOf(JAXJob(), "gemma", rtypes)
 	job.Kind.Lower(job, nil)
 	return job
 }
@@ -22,11 +22,11 @@ func TestJAXEnvironment(t *testing.T) {
 	})
 }
 
-func TestJAXLead(t *testing.T) {
+func TestJAXSuccess(t *testing.T) {
 	if got, want := jax("Worker:3").Success, (training.Success{ReplicaType: "Worker", Rule: training.SuccessAll}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	if got := jax().Success; got != (training.Success{}) {
-		t.Errorf("without workers %+v leads", got)
+		t.Errorf("without workers the rule is %+v", got)
 	}
 }

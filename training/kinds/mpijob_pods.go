@@ -52,8 +52,8 @@ func mpiEnvironment(job *training.Job) func(*training.ReplicaType, int) []traini
 			launcher = append(launcher, v)
 		}
 	}
-	return func(role *training.ReplicaType, _ int) []training.EnvVar {
-		if role.Name != mpiLauncher {
+	return func(rtype *training.ReplicaType, _ int) []training.EnvVar {
+		if rtype.Name != mpiLauncher {
 			return nil
 		}
 		return launcher
@@ -61,8 +61,8 @@ func mpiEnvironment(job *training.Job) func(*training.ReplicaType, int) []traini
 }
 
 // mpiInitContainers brings kubectl to the launcher.
-func mpiInitContainers(job *training.Job, role *training.ReplicaType) []json.RawMessage {
-	if role.Name != mpiLauncher {
+func mpiInitContainers(job *training.Job, rtype *training.ReplicaType) []json.RawMessage {
+	if rtype.Name != mpiLauncher {
 		return nil
 	}
 	amounts := map[string]string{"cpu": "100m", "memory": "512Mi", "ephemeral-storage": "5Gi"}
@@ -83,10 +83,10 @@ func mpiMount(name, path string) json.RawMessage {
 }
 
 // mpiPod: a worker that has no command of its own sleeps until processes are started in it.
-func mpiPod(job *training.Job, role *training.ReplicaType) training.PodAdditions {
+func mpiPod(job *training.Job, rtype *training.ReplicaType) training.PodAdditions {
 	own, _ := job.Own.(mpiJob)
 	config := mpiMount(mpiConfigVolume, mpiConfigPath)
-	if role.Name != mpiLauncher {
+	if rtype.Name != mpiLauncher {
 		worker := training.PodAdditions{Volumes: []json.RawMessage{mpiConfig(job, mpiExec)}, Mounts: []json.RawMessage{config}}
 		if own.idle {
 			worker.Container = map[string]json.RawMessage{"command": json.RawMessage(`["sleep"]`), "args": json.RawMessage(`["365d"]`)}

@@ -134,7 +134,7 @@ func TestMPIConfigSize(t *testing.T) {
 func TestMPICheck(t *testing.T) {
 	for name, c := range map[string]struct {
 		options *MPIJobOptions
-		roles   string
+		rtypes  string
 		want    string
 	}{
 		"nothing":         {&MPIJobOptions{}, "Launcher Worker", ""},
@@ -144,7 +144,7 @@ func TestMPICheck(t *testing.T) {
 		"an empty policy": {&MPIJobOptions{CleanPodPolicy: ptr("")}, "Launcher", ""},
 		"a policy's slip": {&MPIJobOptions{CleanPodPolicy: ptr("all")}, "Launcher", "InvalidValue spec.cleanPodPolicy"},
 	} {
-		problems, warnings := MPIJob().Check(c.options, func(role string) bool { return strings.Contains(c.roles, role) })
+		problems, warnings := MPIJob().Check(c.options, func(rtype string) bool { return strings.Contains(c.rtypes, rtype) })
 		var got []string
 		for _, p := range append(problems, warnings...) {
 			got = append(got, string(p.Code)+" "+p.Path)

@@ -78,7 +78,7 @@ func PaddleJob() *training.Kind { return paddleJobKind }
 var paddleJobKind = &training.Kind{
 	Group: "kubeflow.org", Version: "v1", Name: "PaddleJob", Plural: "paddlejobs", Singular: "paddlejob",
 	Framework: "paddle", Controller: "paddlejob-controller",
-	ReplicaSpecsField: paddleRoles,
+	ReplicaSpecsField: paddleReplicaSpecs,
 	ReplicaTypes: []training.KnownReplicaType{
 		{Name: master, Label: "master", Replicas: 1},
 		{Name: worker, Label: "worker", Replicas: 1},
@@ -110,7 +110,7 @@ var paddleJobKind = &training.Kind{
 	Selectors:     true,
 }
 
-const paddleRoles = "paddleReplicaSpecs"
+const paddleReplicaSpecs = "paddleReplicaSpecs"
 
 // paddleJob is the normal form of PaddleJobOptions: the bounds of an elastic job, with the defaults filled in.
 type paddleJob struct {
@@ -139,23 +139,23 @@ func checkPaddleJob(options any, named func(string) bool) (problems, warnings []
 		warnings = []schema.Problem{{Code: schema.MisplacedField, Path: "spec.elasticPolicy.maxRestarts",
 			Found: "a field without effect", Hint: "`runPolicy.backoffLimit` limits restarts"}}
 	}
-	return policy.elasticity().check(paddleRoles, named), warnings
+	return policy.elasticity().check(paddleReplicaSpecs, named), warnings
 }
 
-// lowerPaddleJob: the masters lead if there are any, else the workers. A job that names masters and has none would succeed
+// lowerPaddleJob: the success replica type is Master if there is one, else Worker. A job that names masters and has none would succeed
 // under training-operator before it has begun.
 func lowerPaddleJob(job *training.Job, options any) []schema.Problem {
 	if policy := paddlePolicy(options); policy != nil {
 		low, high := policy.elasticity().bounds(workersOf(job))
 		job.Own = paddleJob{elastic: true, low: low, high: high}
 	}
-	problems := sizes(job, func(string) string { return "spec." + paddleRoles })
-	switch lead := job.ReplicaType(master); {
-	case lead != nil:
+	problems := sizes(job, func(string) string { return "spec." + paddleReplicaSpecs })
+	switch masters := job.ReplicaType(master); {
+	case masters != nil:
 		job.Success = training.Success{ReplicaType: master, Rule: training.SuccessAll, Whole: true}
-		if lead.Replicas < 1 {
-			problems = append(problems, schema.Problem{Code: schema.ReplicaCount, Path: "spec." + paddleRoles + ".Master.replicas",
-				Found: "number " + strconv.Itoa(lead.Replicas), Want: "be at least 1", Hint: "remove `Master` for a job of workers alone"})
+		if masters.Replicas < 1 {
+			problems = append(problems, schema.Problem{Code: schema.ReplicaCount, Path: "spec." + paddleReplicaSpecs + ".Master.replicas",
+				Found: "number " + strconv.Itoa(masters.Replicas), Want: "be at least 1", Hint: "remove `Master` for a job of workers alone"})
 		}
 	case job.ReplicaType(worker) != nil:
 		job.Success = training.Success{ReplicaType: worker, Rule: training.SuccessAll}
@@ -182,23 +182,23 @@ func paddleEnvironment(job *training.Job) func(*training.ReplicaType, int) []tra
 	shared := []training.EnvVar{{Name: "PYTHONUNBUFFERED", Value: "1"}, {Name: "PADDLE_JOB_ID", Value: job.Meta.Name},
 		{Name: "PADDLE_NNODES", Value: strconv.Itoa(job.Replicas())}}
 	servers := job.ReplicaType(master)
-	lead := servers
-	if lead == nil {
-		lead = job.ReplicaType(worker)
+	first := servers
+	if first == nil {
+		first = job.ReplicaType(worker)
 	}
-	return func(role *training.ReplicaType, index int) []training.EnvVar {
+	return func(rtype *training.ReplicaType, index int) []training.EnvVar {
 		variables := append(make([]training.EnvVar, 0, 6), shared...)
-		port := ":" + strconv.Itoa(int(lead.Port))
-		if role.Name == lead.Name && index == 0 {
+		port := ":" + strconv.Itoa(int(first.Port))
+		if rtype.Name == first.Name && index == 0 {
 			variables = append(variables, training.EnvVar{Name: "POD_IP_DUMMY", Field: "status.podIP"},
 				training.EnvVar{Name: "PADDLE_MASTER", Value: "$(POD_IP_DUMMY)" + port})
 		} else {
-			variables = append(variables, training.EnvVar{Name: "PADDLE_MASTER", Value: training.ChildName(job.Meta.Name, lead.Label, 0) + port})
+			variables = append(variables, training.EnvVar{Name: "PADDLE_MASTER", Value: training.ChildName(job.Meta.Name, first.Label, 0) + port})
 		}
 		switch {
 		case servers == nil:
 			return variables
-		case role.Name == master:
+		case rtype.Name == master:
 			return append(variables, training.EnvVar{Name: "PADDLE_SERVER_NUM", Value: "1"})
 		}
 		return append(variables, training.EnvVar{Name: "PADDLE_TRAINER_NUM", Value: "1"})

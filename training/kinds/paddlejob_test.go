@@ -11,8 +11,8 @@ import (
 )
 
 // paddle makes a PaddleJob of "Role:replicas" or "Role:replicas:port", lowered.
-func paddle(policy *PaddleElasticPolicySpec, roles ...string) *training.Job {
-	job := jobOf(PaddleJob(), "ernie", roles)
+func paddle(policy *PaddleElasticPolicySpec, rtypes ...string) *training.Job {
+	job := jobOf(PaddleJob(), "ernie", rtypes)
 	job.Kind.Lower(job, &PaddleJobOptions{ElasticPolicy: policy})
 	return job
 }
@@ -31,7 +31,7 @@ func TestPaddleEnvironment(t *testing.T) {
 	})
 }
 
-func TestPaddleLead(t *testing.T) {
+func TestPaddleSuccess(t *testing.T) {
 	elastic := &PaddleElasticPolicySpec{}
 	for name, c := range map[string]struct {
 		job  *training.Job
@@ -51,7 +51,7 @@ func TestPaddleLead(t *testing.T) {
 func TestPaddleCheck(t *testing.T) {
 	for name, c := range map[string]struct {
 		policy *PaddleElasticPolicySpec
-		roles  []string
+		rtypes []string
 		want   []string
 	}{
 		"not elastic":      {nil, []string{"Master:1"}, nil},
@@ -64,8 +64,8 @@ func TestPaddleCheck(t *testing.T) {
 		"no masters":       {nil, []string{"Master:0", "Worker:1"}, []string{"ReplicaCount spec.paddleReplicaSpecs.Master.replicas"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			job, options := jobOf(PaddleJob(), "ernie", c.roles), &PaddleJobOptions{ElasticPolicy: c.policy}
-			problems, warnings := job.Kind.Check(options, func(role string) bool { return job.ReplicaType(role) != nil })
+			job, options := jobOf(PaddleJob(), "ernie", c.rtypes), &PaddleJobOptions{ElasticPolicy: c.policy}
+			problems, warnings := job.Kind.Check(options, func(rtype string) bool { return job.ReplicaType(rtype) != nil })
 			var got []string
 			for _, p := range append(problems, job.Kind.Lower(job, options)...) {
 				got = append(got, string(p.Code)+" "+p.Path)

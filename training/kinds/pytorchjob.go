@@ -113,9 +113,9 @@ type RDZVConf struct {
 }
 
 const (
-	pyRoles   = "pytorchReplicaSpecs"
-	pyAuto    = "auto"
-	pyBackend = "c10d"
+	pyReplicaSpecs = "pytorchReplicaSpecs"
+	pyAuto         = "auto"
+	pyBackend      = "c10d"
 )
 
 // PyTorchJob is kubeflow.org/v1 PyTorchJob: a master and workers, or workers alone.
@@ -125,7 +125,7 @@ func PyTorchJob() *training.Kind { return pyTorchJobKind }
 var pyTorchJobKind = &training.Kind{
 	Group: "kubeflow.org", Version: "v1", Name: "PyTorchJob", Plural: "pytorchjobs", Singular: "pytorchjob",
 	Framework: "pytorch", Controller: "pytorchjob-controller",
-	ReplicaSpecsField: pyRoles,
+	ReplicaSpecsField: pyReplicaSpecs,
 	ReplicaTypes: []training.KnownReplicaType{
 		{Name: master, Label: "master", Replicas: 1, Only: 1},
 		{Name: worker, Label: "worker", Replicas: 1},
@@ -194,7 +194,7 @@ func checkPyTorchJob(options any, named func(string) bool) (problems, warnings [
 	if elastic == nil {
 		return problems, nil
 	}
-	problems = append(problems, elastic.elasticity().check(pyRoles, named,
+	problems = append(problems, elastic.elasticity().check(pyReplicaSpecs, named,
 		span{"rdzvPort", elastic.RDZVPort, 1, math.MaxUint16}, span{"nProcPerNode", elastic.NProcPerNode, 1, math.MaxInt32})...)
 	if elastic.RDZVBackend != nil {
 		warnings = checkBackend(*elastic.RDZVBackend)
@@ -236,7 +236,7 @@ func checkBackend(backend string) []schema.Problem {
 		Hint:  schema.DidYouMean(backend, own, `torchrun itself has "c10d", "etcd", "etcd-v2" and "static"`)}}
 }
 
-// lowerPyTorchJob: the master leads if there is one, else the workers; an elastic job without a master has succeeded
+// lowerPyTorchJob: the success replica type is Master if there is one, else Worker; an elastic job without a master has succeeded
 // as soon as one worker has.
 func lowerPyTorchJob(job *training.Job, options any) []schema.Problem {
 	spec := pyOptions(options)

@@ -20,23 +20,23 @@ import (
 func pyEnvironment(job *training.Job) func(*training.ReplicaType, int) []training.EnvVar {
 	own, _ := job.Own.(pyTorchJob)
 	shared := append(pyProcesses(own), pyNodes(job, own)...)
-	lead := job.ReplicaType(master)
-	return func(role *training.ReplicaType, index int) []training.EnvVar {
+	first := job.ReplicaType(master)
+	return func(rtype *training.ReplicaType, index int) []training.EnvVar {
 		variables := []training.EnvVar{{Name: "PYTHONUNBUFFERED", Value: "1"}}
-		if lead != nil {
+		if first != nil {
 			rank := index
-			if role.Name == worker {
-				rank += lead.Replicas
+			if rtype.Name == worker {
+				rank += first.Replicas
 			}
-			variables = append(variables, pyMeeting(job, own, lead, strconv.Itoa(rank))...)
+			variables = append(variables, pyMeeting(job, own, first, strconv.Itoa(rank))...)
 		}
 		return append(variables, shared...)
 	}
 }
 
-func pyMeeting(job *training.Job, own pyTorchJob, lead *training.ReplicaType, rank string) []training.EnvVar {
-	port := strconv.Itoa(int(lead.Port))
-	address := training.ChildName(job.Meta.Name, lead.Label, 0)
+func pyMeeting(job *training.Job, own pyTorchJob, first *training.ReplicaType, rank string) []training.EnvVar {
+	port := strconv.Itoa(int(first.Port))
+	address := training.ChildName(job.Meta.Name, first.Label, 0)
 	size := int64(job.Replicas())
 	if n, err := strconv.ParseInt(own.processes, 10, 32); err == nil {
 		size *= max(n, 1)
@@ -89,12 +89,12 @@ func pyNodes(job *training.Job, own pyTorchJob) []training.EnvVar {
 }
 
 // pyInitContainers lets a worker wait for the name of the master.
-func pyInitContainers(job *training.Job, role *training.ReplicaType) []json.RawMessage {
-	lead, wait := job.ReplicaType(master), job.Kind.Cluster.WaitFor
-	if role.Name != worker || lead == nil || wait == nil {
+func pyInitContainers(job *training.Job, rtype *training.ReplicaType) []json.RawMessage {
+	first, wait := job.ReplicaType(master), job.Kind.Cluster.WaitFor
+	if rtype.Name != worker || first == nil || wait == nil {
 		return nil
 	}
-	return wait(training.ChildName(job.Meta.Name, lead.Label, 0))
+	return wait(training.ChildName(job.Meta.Name, first.Label, 0))
 }
 
 // pyField is the field that is the author's to any length and ends in a variable.

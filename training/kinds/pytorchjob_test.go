@@ -13,8 +13,8 @@ import (
 )
 
 // py makes a PyTorchJob of "Role:replicas" or "Role:replicas:port", lowered.
-func py(options *PyTorchJobOptions, roles ...string) *training.Job {
-	job := jobOf(PyTorchJob(), "bert", roles)
+func py(options *PyTorchJobOptions, rtypes ...string) *training.Job {
+	job := jobOf(PyTorchJob(), "bert", rtypes)
 	job.Kind.Lower(job, options)
 	return job
 }
@@ -40,7 +40,7 @@ func TestPyTorchEnvironment(t *testing.T) {
 	})
 }
 
-func TestPyTorchLead(t *testing.T) {
+func TestPyTorchSuccess(t *testing.T) {
 	elastic := &PyTorchJobOptions{ElasticPolicy: &ElasticPolicySpec{}}
 	for name, c := range map[string]struct {
 		job  *training.Job
@@ -60,7 +60,7 @@ func TestPyTorchLead(t *testing.T) {
 func TestPyTorchCheck(t *testing.T) {
 	for name, c := range map[string]struct {
 		options *PyTorchJobOptions
-		roles   string
+		rtypes  string
 		want    []string
 	}{
 		"nothing":               {&PyTorchJobOptions{}, "Master", nil},
@@ -87,7 +87,7 @@ func TestPyTorchCheck(t *testing.T) {
 		"processes, twice":      {&PyTorchJobOptions{NprocPerNode: ptr("2"), ElasticPolicy: &ElasticPolicySpec{NProcPerNode: ptr[int32](2)}}, "Worker", []string{"Conflict spec.elasticPolicy.nProcPerNode", "warning MisplacedField spec.elasticPolicy.nProcPerNode"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			problems, warnings := PyTorchJob().Check(c.options, func(role string) bool { return strings.Contains(c.roles, role) })
+			problems, warnings := PyTorchJob().Check(c.options, func(rtype string) bool { return strings.Contains(c.rtypes, rtype) })
 			var got []string
 			for _, p := range problems {
 				got = append(got, string(p.Code)+" "+p.Path)

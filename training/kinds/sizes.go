@@ -27,9 +27,9 @@ func sizes(job *training.Job, field func(variable string) string) (problems []sc
 	const around, source = len(`{"name":"","value":""},`), len(`From":{"fieldRef":{"fieldPath":""}}`)
 	environment := job.Kind.Environment(job)
 	for i := range job.ReplicaTypes {
-		role := &job.ReplicaTypes[i]
+		rtype := &job.ReplicaTypes[i]
 		size := 0
-		for _, v := range environment(role, 0) {
+		for _, v := range environment(rtype, 0) {
 			length := len(v.Name) + len("=") + len(v.Value)
 			if length > variableLimit && i == 0 {
 				problems = append(problems, schema.Problem{Code: schema.TooLarge, Path: field(v.Name), Found: fmt.Sprintf("%d bytes", len(v.Value)),
@@ -43,11 +43,11 @@ func sizes(job *training.Job, field func(variable string) string) (problems []sc
 		if i == 0 && len(problems) > 0 {
 			return problems
 		}
-		if size*(1+len(role.Template)/leastContainer) <= podLimit {
+		if size*(1+len(rtype.Template)/leastContainer) <= podLimit {
 			continue // also if the template were nothing but containers
 		}
-		if n := containersIn(role.Template); n > 1 && size*n > podLimit {
-			problems = append(problems, schema.Problem{Code: schema.TooLarge, Path: "spec." + job.Kind.ReplicaSpecsField + "." + role.Name + ".template.spec.containers",
+		if n := containersIn(rtype.Template); n > 1 && size*n > podLimit {
+			problems = append(problems, schema.Problem{Code: schema.TooLarge, Path: "spec." + job.Kind.ReplicaSpecsField + "." + rtype.Name + ".template.spec.containers",
 				Found: fmt.Sprintf("%d containers, which get %d bytes of environment each", n, size),
 				Want:  fmt.Sprintf("get at most %d bytes in all", podLimit), Hint: "use fewer containers"})
 		}

@@ -119,8 +119,8 @@ func checkTFJob(options any, named func(string) bool) (problems, warnings []sche
 	return problems, nil
 }
 
-// lowerTFJob: chief or master lead if there is one, else the workers. A job of parameter servers and
-// evaluators alone has no lead and never succeeds by itself.
+// lowerTFJob: the success replica type is Chief or Master if there is one, else Worker. A job of parameter servers and
+// evaluators alone has none and never succeeds by itself.
 func lowerTFJob(job *training.Job, options any) []schema.Problem {
 	var problems []schema.Problem
 	spec := tfOptions(options)
@@ -163,13 +163,13 @@ func tfConfigSize(job *training.Job) int {
 	size := len(tfConfig) + len(`={"cluster":{},"task":{"type":"evaluator","index":00000},"environment":"cloud"}`)
 	own, _ := job.Own.(tfJob)
 	for i := range job.ReplicaTypes {
-		role := &job.ReplicaTypes[i]
-		replicas, digits := role.Replicas, digitsBelow(role.Replicas)
-		if own.Dynamic && role.Name != tfPS {
-			replicas, digits = min(replicas, 1), 2*len(strconv.Itoa(role.Replicas))
+		rtype := &job.ReplicaTypes[i]
+		replicas, digits := rtype.Replicas, digitsBelow(rtype.Replicas)
+		if own.Dynamic && rtype.Name != tfPS {
+			replicas, digits = min(replicas, 1), 2*len(strconv.Itoa(rtype.Replicas))
 		}
-		size += len(role.Label) + len(`"":[],`)
-		entry := len(training.Host(job.Meta.Name, job.Meta.Namespace, role.Label, 0, job.Kind.Cluster.Domain)) - 1 + len(`":",`) + len(strconv.Itoa(int(role.Port)))
+		size += len(rtype.Label) + len(`"":[],`)
+		entry := len(training.Host(job.Meta.Name, job.Meta.Namespace, rtype.Label, 0, job.Kind.Cluster.Domain)) - 1 + len(`":",`) + len(strconv.Itoa(int(rtype.Port)))
 		size += replicas*entry + digits
 	}
 	return size
@@ -193,8 +193,8 @@ func tfEnvironment(job *training.Job) func(*training.ReplicaType, int) []trainin
 	if own, _ := job.Own.(tfJob); own.Dynamic {
 		value = tfSparse(job)
 	}
-	return func(role *training.ReplicaType, index int) []training.EnvVar {
-		return []training.EnvVar{{Name: tfConfig, Value: value(role, index)}}
+	return func(rtype *training.ReplicaType, index int) []training.EnvVar {
+		return []training.EnvVar{{Name: tfConfig, Value: value(rtype, index)}}
 	}
 }
 
@@ -204,41 +204,41 @@ func tfDense(job *training.Job) func(*training.ReplicaType, int) string {
 		cluster[job.ReplicaTypes[i].Label] = tfAddresses(job, &job.ReplicaTypes[i])
 	}
 	shared := `{"cluster":` + string(schema.JSON(cluster))
-	return func(role *training.ReplicaType, index int) string {
-		return shared + tfTask(role, index) + `,"environment":"cloud"}`
+	return func(rtype *training.ReplicaType, index int) string {
+		return shared + tfTask(rtype, index) + `,"environment":"cloud"}`
 	}
 }
 
 func tfSparse(job *training.Job) func(*training.ReplicaType, int) string {
-	servers := "null" // no such role, as against a role without replicas
+	servers := "null" // no such replica type, as against a replica type without replicas
 	if ps := job.ReplicaType(tfPS); ps != nil {
 		servers = string(schema.JSON(tfAddresses(job, ps)))
 	}
-	return func(role *training.ReplicaType, index int) string {
+	return func(rtype *training.ReplicaType, index int) string {
 		worker, ps := "{}", "[]"
-		switch role.Name {
+		switch rtype.Name {
 		case tfWorker:
-			worker = string(schema.JSON(map[string]string{strconv.Itoa(index): tfAddress(job, role, index)}))
+			worker = string(schema.JSON(map[string]string{strconv.Itoa(index): tfAddress(job, rtype, index)}))
 			ps = servers
 		case tfPS:
-			ps = string(schema.JSON([]string{tfAddress(job, role, index)}))
+			ps = string(schema.JSON([]string{tfAddress(job, rtype, index)}))
 		}
-		return `{"cluster":{"worker":` + worker + `,"ps":` + ps + `}` + tfTask(role, index) + `}`
+		return `{"cluster":{"worker":` + worker + `,"ps":` + ps + `}` + tfTask(rtype, index) + `}`
 	}
 }
 
-func tfTask(role *training.ReplicaType, index int) string {
-	return `,"task":{"type":"` + role.Label + `","index":` + strconv.Itoa(index) + `}`
+func tfTask(rtype *training.ReplicaType, index int) string {
+	return `,"task":{"type":"` + rtype.Label + `","index":` + strconv.Itoa(index) + `}`
 }
 
-func tfAddresses(job *training.Job, role *training.ReplicaType) []string {
-	addresses := make([]string, role.Replicas)
+func tfAddresses(job *training.Job, rtype *training.ReplicaType) []string {
+	addresses := make([]string, rtype.Replicas)
 	for i := range addresses {
-		addresses[i] = tfAddress(job, role, i)
+		addresses[i] = tfAddress(job, rtype, i)
 	}
 	return addresses
 }
 
-func tfAddress(job *training.Job, role *training.ReplicaType, index int) string {
-	return training.Host(job.Meta.Name, job.Meta.Namespace, role.Label, index, job.Kind.Cluster.Domain) + ":" + strconv.Itoa(int(role.Port))
+func tfAddress(job *training.Job, rtype *training.ReplicaType, index int) string {
+	return training.Host(job.Meta.Name, job.Meta.Namespace, rtype.Label, index, job.Kind.Cluster.Domain) + ":" + strconv.Itoa(int(rtype.Port))
 }

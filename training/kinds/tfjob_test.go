@@ -15,20 +15,20 @@ import (
 )
 
 // tf makes a TFJob of "Role:replicas" or "Role:replicas:port".
-func tf(roles ...string) *training.Job { return jobOf(TFJob(), "mnist", roles) }
+func tf(rtypes ...string) *training.Job { return jobOf(TFJob(), "mnist", rtypes) }
 
 // jobOf makes a job of "Role:replicas" or "Role:replicas:port", not lowered.
-func jobOf(kind *training.Kind, name string, roles []string) *training.Job {
+func jobOf(kind *training.Kind, name string, rtypes []string) *training.Job {
 	head := &training.Head{Kind: kind}
 	head.Meta.Name, head.Meta.Namespace = name, "team-a"
 	job := &training.Job{Head: head}
 	for _, known := range kind.ReplicaTypes {
-		for _, words := range roles {
+		for _, words := range rtypes {
 			var name string
-			role := training.ReplicaType{KnownReplicaType: known, Port: kind.Port.Number, Restart: kind.Restart}
-			fmt.Sscanf(strings.ReplaceAll(words, ":", " "), "%s %d %d", &name, &role.Replicas, &role.Port)
+			rtype := training.ReplicaType{KnownReplicaType: known, Port: kind.Port.Number, Restart: kind.Restart}
+			fmt.Sscanf(strings.ReplaceAll(words, ":", " "), "%s %d %d", &name, &rtype.Replicas, &rtype.Port)
 			if name == known.Name {
-				job.ReplicaTypes = append(job.ReplicaTypes, role)
+				job.ReplicaTypes = append(job.ReplicaTypes, rtype)
 			}
 		}
 	}
@@ -37,7 +37,7 @@ func jobOf(kind *training.Kind, name string, roles []string) *training.Job {
 
 func TestTFConfig(t *testing.T) {
 	type replica struct {
-		role  string
+		rtype string
 		index int
 		want  string
 	}
@@ -47,14 +47,14 @@ func TestTFConfig(t *testing.T) {
 		domain  string
 		want    []replica
 	}{
-		"dense, every role in it": {
+		"dense, every replica type in it": {
 			job: tf("Chief:1", "PS:2:3333", "Worker:2", "Evaluator:1"),
 			want: []replica{
 				{"Chief", 0, `{"cluster":{"chief":["mnist-chief-0.team-a.svc:2222"],"evaluator":["mnist-evaluator-0.team-a.svc:2222"],"ps":["mnist-ps-0.team-a.svc:3333","mnist-ps-1.team-a.svc:3333"],"worker":["mnist-worker-0.team-a.svc:2222","mnist-worker-1.team-a.svc:2222"]},"task":{"type":"chief","index":0},"environment":"cloud"}`},
 				{"Worker", 1, `{"cluster":{"chief":["mnist-chief-0.team-a.svc:2222"],"evaluator":["mnist-evaluator-0.team-a.svc:2222"],"ps":["mnist-ps-0.team-a.svc:3333","mnist-ps-1.team-a.svc:3333"],"worker":["mnist-worker-0.team-a.svc:2222","mnist-worker-1.team-a.svc:2222"]},"task":{"type":"worker","index":1},"environment":"cloud"}`},
 			},
 		},
-		"dense, a role without replicas": {
+		"dense, a replica type without replicas": {
 			job:  tf("Master:2", "Worker:0"),
 			want: []replica{{"Master", 1, `{"cluster":{"master":["mnist-master-0.team-a.svc:2222","mnist-master-1.team-a.svc:2222"],"worker":[]},"task":{"type":"master","index":1},"environment":"cloud"}`}},
 		},
@@ -64,7 +64,7 @@ func TestTFConfig(t *testing.T) {
 		},
 		"one replica: not distributed":           {job: tf("Worker:1"), want: []replica{{"Worker", 0, ""}}},
 		"one replica, dynamic":                   {job: tf("Worker:1"), dynamic: true, want: []replica{{"Worker", 0, ""}}},
-		"one replica and a role without":         {job: tf("Worker:0", "PS:1"), want: []replica{{"PS", 0, ""}}},
+		"one replica and a replica type without": {job: tf("Worker:0", "PS:1"), want: []replica{{"PS", 0, ""}}},
 		"no replicas: told, though nobody hears": {job: tf("Worker:0"), want: []replica{{"Worker", 0, `{"cluster":{"worker":[]},"task":{"type":"worker","index":0},"environment":"cloud"}`}}},
 		"sparse": {
 			job: tf("Chief:1", "PS:2", "Worker:9"), dynamic: true, domain: "x.y",
@@ -90,7 +90,7 @@ func TestTFConfig(t *testing.T) {
 			test.job.Kind = test.job.Kind.In(training.Cluster{Domain: test.domain})
 			environment := test.job.Kind.Environment(test.job)
 			for _, r := range test.want {
-				got := environment(test.job.ReplicaType(r.role), r.index)
+				got := environment(test.job.ReplicaType(r.rtype), r.index)
 				var want []training.EnvVar
 				if r.want != "" {
 					want = []training.EnvVar{{Name: "TF_CONFIG", Value: r.want}}
@@ -99,7 +99,7 @@ func TestTFConfig(t *testing.T) {
 					}
 				}
 				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("%s %d: %s", r.role, r.index, diff)
+					t.Errorf("%s %d: %s", r.rtype, r.index, diff)
 				}
 			}
 		})
@@ -111,7 +111,7 @@ func TestLowerTFJob(t *testing.T) {
 	for name, test := range map[string]struct {
 		job        *training.Job
 		options    any
-		lead       training.Success
+		success    training.Success
 		expendable bool
 		codes      []schema.Code
 	}{
@@ -133,10 +133,10 @@ func TestLowerTFJob(t *testing.T) {
 		"too large":             {tf("Worker:20000"), &TFJobOptions{}, training.Success{ReplicaType: "Worker", Rule: training.SuccessFirst, Whole: false}, false, []schema.Code{schema.TooLarge}},
 		"large but sparse":      {tf("Worker:20000"), &TFJobOptions{EnableDynamicWorker: true}, training.Success{ReplicaType: "Worker", Rule: training.SuccessFirst, Whole: false}, true, nil},
 		"not a sensible number": {tf("Worker:2147483647", "PS:2147483647"), &TFJobOptions{}, training.Success{ReplicaType: "Worker", Rule: training.SuccessFirst, Whole: false}, false, []schema.Code{schema.TooLarge}},
-		"no roles":              {tf(), &TFJobOptions{}, training.Success{}, false, nil},
+		"no replica types":      {tf(), &TFJobOptions{}, training.Success{}, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			problems, _ := test.job.Kind.Check(test.options, func(role string) bool { return test.job.ReplicaType(role) != nil })
+			problems, _ := test.job.Kind.Check(test.options, func(rtype string) bool { return test.job.ReplicaType(rtype) != nil })
 			problems = append(problems, test.job.Kind.Lower(test.job, test.options)...)
 			var codes []schema.Code
 			for _, p := range problems {
@@ -148,7 +148,7 @@ func TestLowerTFJob(t *testing.T) {
 			if diff := cmp.Diff(test.codes, codes); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff(test.lead, test.job.Success); diff != "" {
+			if diff := cmp.Diff(test.success, test.job.Success); diff != "" {
 				t.Error(diff)
 			}
 			for _, r := range test.job.ReplicaTypes {
@@ -175,11 +175,11 @@ func TestTFConfigSize(t *testing.T) {
 		job.Kind.Lower(job, nil)
 		size, environment := tfConfigSize(job), tfEnvironment(job)
 		for i := range job.ReplicaTypes {
-			role := &job.ReplicaTypes[i]
-			if role.Replicas == 0 {
+			rtype := &job.ReplicaTypes[i]
+			if rtype.Replicas == 0 {
 				continue
 			}
-			v := environment(role, role.Replicas-1)[0]
+			v := environment(rtype, rtype.Replicas-1)[0]
 			if real := len(v.Name) + 1 + len(v.Value); real > size || real < size-30 {
 				t.Fatalf("%d bytes, said to be %d", real, size)
 			}

@@ -68,7 +68,7 @@ var xgBoostJobKind = &training.Kind{
 	Sentences:     sentences,
 }
 
-// lowerXGBoostJob: the master leads.
+// lowerXGBoostJob: the success replica type is Master.
 func lowerXGBoostJob(job *training.Job, _ any) []schema.Problem {
 	if job.ReplicaType(master) != nil {
 		job.Success = training.Success{ReplicaType: master, Rule: training.SuccessAll, Whole: true}
@@ -93,15 +93,15 @@ const xgbWorkers = "WORKER_ADDRS"
 //	WORKER_ADDRS        all workers; it and WORKER_PORT are set if there is more than one replica
 func xgbEnvironment(job *training.Job) func(*training.ReplicaType, int) []training.EnvVar {
 	masters, port := 0, job.Kind.Port.Number
-	if lead := job.ReplicaType(master); lead != nil {
-		masters, port = lead.Replicas, lead.Port
+	if spec := job.ReplicaType(master); spec != nil {
+		masters, port = spec.Replicas, spec.Port
 	}
 	meeting := []training.EnvVar{{Name: "MASTER_PORT", Value: strconv.Itoa(int(port))},
 		{Name: "MASTER_ADDR", Value: training.ChildName(job.Meta.Name, "master", 0)}, {Name: "WORLD_SIZE", Value: strconv.Itoa(job.Replicas())}}
 	peers := xgbPeers(job)
-	return func(role *training.ReplicaType, index int) []training.EnvVar {
+	return func(rtype *training.ReplicaType, index int) []training.EnvVar {
 		rank := index
-		if role.Name == worker {
+		if rtype.Name == worker {
 			rank += masters
 		}
 		variables := append(make([]training.EnvVar, 0, 7), meeting...)

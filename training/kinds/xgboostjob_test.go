@@ -10,8 +10,8 @@ import (
 )
 
 // xgb makes an XGBoostJob of "Role:replicas" or "Role:replicas:port", lowered.
-func xgb(roles ...string) *training.Job {
-	job := jobOf(XGBoostJob(), "higgs", roles)
+func xgb(rtypes ...string) *training.Job {
+	job := jobOf(XGBoostJob(), "higgs", rtypes)
 	job.Kind.Lower(job, nil)
 	return job
 }
@@ -32,12 +32,12 @@ func TestXGBoostEnvironment(t *testing.T) {
 }
 
 func TestXGBoostLead(t *testing.T) {
-	for roles, want := range map[string]training.Success{
+	for rtypes, want := range map[string]training.Success{
 		"Master:1": {ReplicaType: "Master", Rule: training.SuccessAll, Whole: true},
 		"Worker:1": {}, // which the converter does not let through
 	} {
-		if got := xgb(roles).Success; got != want {
-			t.Errorf("%s: got %+v, want %+v", roles, got, want)
+		if got := xgb(rtypes).Success; got != want {
+			t.Errorf("%s: got %+v, want %+v", rtypes, got, want)
 		}
 	}
 }

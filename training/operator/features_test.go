@@ -110,22 +110,22 @@ func TestFeatures(t *testing.T) {
 
 // job of a kind that asks for the feature: one replica of each required type, two workers.
 func (f feature) job(kind *training.Kind) *unstructured.Unstructured {
-	roles := map[string]any{}
-	for _, role := range kind.ReplicaTypes {
-		if !role.Required && role.Name != "Worker" {
+	rtypes := map[string]any{}
+	for _, rtype := range kind.ReplicaTypes {
+		if !rtype.Required && rtype.Name != "Worker" {
 			continue
 		}
 		spec := map[string]any{"template": map[string]any{"spec": map[string]any{
 			"containers": []any{map[string]any{"name": cmp.Or(kind.Container, "main"), "image": "i"}}}}}
-		if role.Name == "Worker" {
+		if rtype.Name == "Worker" {
 			spec["replicas"] = int64(2)
 		}
 		if f.failed && kind.RestartPolicies == nil {
 			spec["restartPolicy"] = string(training.RestartExitCode)
 		}
-		roles[role.Name] = spec
+		rtypes[rtype.Name] = spec
 	}
-	spec := map[string]any{kind.ReplicaSpecsField: roles}
+	spec := map[string]any{kind.ReplicaSpecsField: rtypes}
 	for member, value := range f.spec {
 		spec[member] = value
 	}

@@ -151,9 +151,9 @@ func described(p schema.Plan) string {
 		for _, c := range status.Conditions {
 			fmt.Fprintf(&b, "condition %s=%s %s: %s\n", c.Type, c.Status, c.Reason, c.Message)
 		}
-		for _, role := range []string{"Launcher", "Worker"} {
-			if counts, ok := status.ReplicaStatuses[role]; ok {
-				fmt.Fprintf(&b, "%s active=%d succeeded=%d failed=%d\n", role, counts.Active, counts.Succeeded, counts.Failed)
+		for _, rtype := range []string{"Launcher", "Worker"} {
+			if counts, ok := status.ReplicaStatuses[rtype]; ok {
+				fmt.Fprintf(&b, "%s active=%d succeeded=%d failed=%d\n", rtype, counts.Active, counts.Succeeded, counts.Failed)
 			}
 		}
 		for _, at := range []struct {

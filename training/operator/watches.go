@@ -138,9 +138,9 @@ func generators(r schema.Resource) map[string]watch.Generator {
 }
 
 func slimPod(p *lean.Object) any {
-	role := p.Labels[training.LabelJobRole]
-	s := &training.PodState{ReplicaType: cmp.Or(p.Labels[training.LabelReplicaType], role), Phase: p.Status.Phase, Problem: problemOf(p)}
-	s.Ready = role == training.JobRoleWorker && condition(&p.Status, ready, isTrue) != nil
+	rtype := p.Labels[training.LabelJobRole]
+	s := &training.PodState{ReplicaType: cmp.Or(p.Labels[training.LabelReplicaType], rtype), Phase: p.Status.Phase, Problem: problemOf(p)}
+	s.Ready = rtype == training.JobRoleWorker && condition(&p.Status, ready, isTrue) != nil
 	if p.Status.Phase == hasFailed && p.Status.Reason != "" {
 		s.Cause = &training.Cause{Reason: schema.Clean(p.Status.Reason, maxCause), Message: schema.Clean(p.Status.Message, maxCause)}
 	}

@@ -33,7 +33,7 @@ func TestWhatOfAPodWakes(t *testing.T) {
 		same   bool
 	}{
 		"nothing":          {func(*training.PodState) {}, true},
-		"the role":         {func(p *training.PodState) { p.ReplicaType = "ps" }, false},
+		"the replica type": {func(p *training.PodState) { p.ReplicaType = "ps" }, false},
 		"the phase":        {func(p *training.PodState) { p.Phase = "Failed" }, false},
 		"an exit":          {func(p *training.PodState) { p.Exits[0].Code = 2 }, false},
 		"one more exit":    {func(p *training.PodState) { p.Exits = append(p.Exits, training.Exit{Container: "sidecar"}) }, false},

@@ -36,11 +36,11 @@ func (d *draft) batchJob() *training.BatchJob {
 	if d.Job == nil {
 		return nil
 	}
-	role := d.Job.BatchRole()
-	if role == nil {
+	rtype := d.Job.BatchReplicaType()
+	if rtype == nil {
 		return nil
 	}
-	name := role.Child(d.Head.Meta.Name, 0)
+	name := rtype.Child(d.Head.Meta.Name, 0)
 	for i := range d.BatchJobs {
 		if d.BatchJobs[i].Name == name {
 			return &d.BatchJobs[i]
@@ -57,21 +57,21 @@ func (d *draft) mayBeUnseen() bool {
 
 // runBatch brings the Job of a job that runs to what is wanted.
 func (d *draft) runBatch() {
-	role := d.Job.BatchRole()
-	if role == nil {
+	rtype := d.Job.BatchReplicaType()
+	if rtype == nil {
 		return
 	}
 	switch job := d.batchJob(); {
 	case job == nil:
 		switch {
-		case d.mayStart(role):
-			d.createBatch(role, false)
+		case d.mayStart(rtype):
+			d.createBatch(rtype, false)
 		case d.mayBeUnseen(): // it may be over already; if it is not there, it begins when its pod may start
-			d.createBatch(role, true)
+			d.createBatch(rtype, true)
 		}
 	case job.Deleting:
-	case job.Suspended && d.mayStart(role):
-		d.resumeBatch(role, job)
+	case job.Suspended && d.mayStart(rtype):
+		d.resumeBatch(rtype, job)
 	case !job.Suspended:
 		d.patchBatch(job, limits(d.Job.Batch, job))
 	}
@@ -80,11 +80,11 @@ func (d *draft) runBatch() {
 // suspendBatch keeps the Job, so that what it counts is not lost. It answers whether the Job does not run any more: other pods
 // are deleted only then, as the loss of these would be a failure to it.
 func (d *draft) suspendBatch() (rests bool) {
-	role, job := d.Job.BatchRole(), d.batchJob()
+	rtype, job := d.Job.BatchReplicaType(), d.batchJob()
 	switch {
-	case role == nil:
+	case rtype == nil:
 	case d.mayBeUnseen():
-		d.createBatch(role, true)
+		d.createBatch(rtype, true)
 	case job != nil:
 		return !d.stopBatch(job)
 	}
@@ -120,13 +120,13 @@ func (d *draft) cleanBatch() {
 	}
 }
 
-func (d *draft) createBatch(role *training.ReplicaType, suspend bool) {
+func (d *draft) createBatch(rtype *training.ReplicaType, suspend bool) {
 	d.adopts = d.mayBeUnseen()
-	template := d.batchTemplate(role)
+	template := d.batchTemplate(rtype)
 	_, rest := training.SchedulingOf(template)
 	labels := raw(d.Job.Batch.Labels)
 	maps.Copy(labels, raw(map[string]string{training.LabelOperator: d.Head.Kind.Controller, training.LabelJob: d.Head.Meta.Name}))
-	meta := owned(d.Job, role.Child(d.Head.Meta.Name, 0), labels)
+	meta := owned(d.Job, rtype.Child(d.Head.Meta.Name, 0), labels)
 	meta.Annotations = schema.JSON(map[string]string{training.AnnotationTemplate: training.TemplateHash(rest)})
 	spec := map[string]any{"suspend": suspend, "podReplacementPolicy": "Failed", "template": template}
 	if limit := d.Job.Batch.Backoff; limit.Set {
@@ -141,13 +141,13 @@ func (d *draft) createBatch(role *training.ReplicaType, suspend bool) {
 }
 
 // batchTemplate is the pod template of the Job.
-func (d *draft) batchTemplate(role *training.ReplicaType) map[string]any {
-	template, _ := read(newBuilder(d.Job).template(&replica{replicaType: role, name: role.Child(d.Head.Meta.Name, 0)})).(map[string]any)
+func (d *draft) batchTemplate(rtype *training.ReplicaType) map[string]any {
+	template, _ := read(newBuilder(d.Job).template(&replica{replicaType: rtype, name: rtype.Child(d.Head.Meta.Name, 0)})).(map[string]any)
 	return template
 }
 
-func (d *draft) resumeBatch(role *training.ReplicaType, job *training.BatchJob) {
-	template := d.batchTemplate(role)
+func (d *draft) resumeBatch(rtype *training.ReplicaType, job *training.BatchJob) {
+	template := d.batchTemplate(rtype)
 	scheduling, rest := training.SchedulingOf(template)
 	change := schedulingDifferences(scheduling, job.Scheduling)
 	switch {
@@ -236,19 +236,19 @@ func schedulingDifferences(want map[string]any, stored []byte) map[string]any {
 
 // tallyBatch counts the pods of the Job that run; how many failed, its controller knows.
 func (d *draft) tallyBatch(counts map[string]training.ReplicaStatus) {
-	role, job := d.Job.BatchRole(), d.batchJob()
-	if role == nil {
+	rtype, job := d.Job.BatchReplicaType(), d.batchJob()
+	if rtype == nil {
 		return
 	}
 	if job == nil {
 		if d.mayBeUnseen() { // what is on record counts until it is seen
-			recorded := d.Head.Status.ReplicaStatuses[role.Name]
-			recorded.Selector = counts[role.Name].Selector
-			counts[role.Name] = recorded
+			recorded := d.Head.Status.ReplicaStatuses[rtype.Name]
+			recorded.Selector = counts[rtype.Name].Selector
+			counts[rtype.Name] = recorded
 		}
 		return
 	}
-	count := training.ReplicaStatus{Selector: counts[role.Name].Selector, Failed: int32(training.Count(job.Failed))}
+	count := training.ReplicaStatus{Selector: counts[rtype.Name].Selector, Failed: int32(training.Count(job.Failed))}
 	for i := range d.BatchPods {
 		if p := &d.BatchPods[i]; p.Through == job.UID && p.Phase == corev1.PodRunning && !p.Deleting {
 			count.Active++
@@ -257,14 +257,14 @@ func (d *draft) tallyBatch(counts map[string]training.ReplicaStatus) {
 	if job.End == training.BatchComplete {
 		count.Active, count.Succeeded = 0, 1
 	}
-	counts[role.Name] = count
+	counts[rtype.Name] = count
 }
 
 // activeBatch: the pod of the Job runs, and so do all replicas beside it.
 func (d *draft) activeBatch() bool {
 	for i := range d.Job.ReplicaTypes {
-		role := &d.Job.ReplicaTypes[i]
-		if int(d.status.ReplicaStatuses[role.Name].Active) < role.Replicas {
+		rtype := &d.Job.ReplicaTypes[i]
+		if int(d.status.ReplicaStatuses[rtype.Name].Active) < rtype.Replicas {
 			return false
 		}
 	}
@@ -273,8 +273,8 @@ func (d *draft) activeBatch() bool {
 
 // batchFailed: the Job has failed, or its replicas were evicted that no one replaces.
 func (d *draft) batchFailed() bool {
-	role := d.Job.BatchRole()
-	if role == nil {
+	rtype := d.Job.BatchReplicaType()
+	if rtype == nil {
 		return false
 	}
 	if job := d.batchJob(); job != nil && job.End == training.BatchFailed {

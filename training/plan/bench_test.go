@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// BenchmarkMake: a first pass makes all bodies, a later one finds nothing to do.
+// BenchmarkMake: a first reconcile makes all bodies, a later one finds nothing to do.
 func BenchmarkMake(b *testing.B) {
 	for _, workers := range []int{4, 1000} {
 		w := newCluster()
-		w.Roles = map[string]roleKnobs{"PS": {}, "Worker": {Replicas: &workers}}
+		w.ReplicaTypes = map[string]replicaTypeKnobs{"PS": {}, "Worker": {Replicas: &workers}}
 		first := w.observe()
 		for {
 			p := Make(w.observe())

@@ -84,20 +84,20 @@ func (w *builder) finish(body *bytes.Buffer, r *replica, m *podTemplate) {
 	body.WriteString(`}`)
 }
 
-func (w *builder) podTemplateOf(role *training.ReplicaType) *podTemplate {
+func (w *builder) podTemplateOf(rtype *training.ReplicaType) *podTemplate {
 	kind := w.job.Kind
-	if m := w.podTemplates[role.Name]; m != nil {
+	if m := w.podTemplates[rtype.Name]; m != nil {
 		return m
 	}
 	with := additions{container: kind.Container, first: kind.FirstContainer, everywhere: kind.EnvEverywhere}
 	if kind.Init != nil {
-		with.init = kind.Init(w.job, role)
+		with.init = kind.Init(w.job, rtype)
 	}
 	if kind.Pod != nil {
-		with.PodAdditions = kind.Pod(w.job, role)
+		with.PodAdditions = kind.Pod(w.job, rtype)
 	}
-	m := newPodTemplate(ganged(w.job, role, w.native), with)
-	w.podTemplates[role.Name] = m
+	m := newPodTemplate(ganged(w.job, rtype, w.native), with)
+	w.podTemplates[rtype.Name] = m
 	return m
 }
 
@@ -109,7 +109,7 @@ func (w *builder) podLabels(r *replica, m *podTemplate) map[string]json.RawMessa
 		return labels
 	}
 	maps.Copy(labels, raw(w.labels(r)))
-	if lead := w.job.Success; lead.ReplicaType == r.replicaType.Name && (lead.Whole || r.index == 0 && !w.job.Kind.MastersOnly) {
+	if rule := w.job.Success; rule.ReplicaType == r.replicaType.Name && (rule.Whole || r.index == 0 && !w.job.Kind.MastersOnly) {
 		labels[training.LabelJobRole] = quote(training.JobRoleMaster)
 	}
 	return labels

@@ -25,7 +25,7 @@ func TestEnvironmentOnce(t *testing.T) {
 	kind.EnvEverywhere = true
 	w.kind = &kind
 	three := 3
-	w.Roles = map[string]roleKnobs{"Worker": {Replicas: &three, Template: `{"spec":{"containers":[{"name":"a"},{"name":"tensorflow"}]}}`}}
+	w.ReplicaTypes = map[string]replicaTypeKnobs{"Worker": {Replicas: &three, Template: `{"spec":{"containers":[{"name":"a"},{"name":"tensorflow"}]}}`}}
 	o := w.observe()
 	kind.Cluster.Domain = "cluster.local"
 	p := Make(o)
@@ -50,15 +50,15 @@ func TestJobRole(t *testing.T) {
 	const label = `"training.kubeflow.org/job-role":"master"`
 	two := 2
 	for name, test := range map[string]struct {
-		roles map[string]roleKnobs
-		want  string
+		rtypes map[string]replicaTypeKnobs
+		want   string
 	}{
-		"chief, all of them": {map[string]roleKnobs{"Chief": {Replicas: &two}, "Worker": {Replicas: &two}}, "j-chief-0 j-chief-1"},
-		"worker 0":           {map[string]roleKnobs{"PS": {}, "Worker": {Replicas: &two}}, "j-worker-0"},
-		"nobody":             {map[string]roleKnobs{"PS": {}}, ""},
+		"chief, all of them": {map[string]replicaTypeKnobs{"Chief": {Replicas: &two}, "Worker": {Replicas: &two}}, "j-chief-0 j-chief-1"},
+		"worker 0":           {map[string]replicaTypeKnobs{"PS": {}, "Worker": {Replicas: &two}}, "j-worker-0"},
+		"nobody":             {map[string]replicaTypeKnobs{"PS": {}}, ""},
 	} {
 		w := newCluster()
-		w.Roles = test.roles
+		w.ReplicaTypes = test.rtypes
 		var got []string
 		for _, o := range Make(w.observe()).Create {
 			if strings.Contains(string(o.Body), label) {
@@ -99,7 +99,7 @@ func TestServicePorts(t *testing.T) {
 // A successor says how many failed before it; what else its author annotated stays as it is.
 func TestRow(t *testing.T) {
 	w := newCluster()
-	w.Roles = map[string]roleKnobs{"Worker": {Template: `{"metadata":{"annotations":{"a":"b"}},"spec":{"containers":[{"name":"tensorflow"}]}}`}}
+	w.ReplicaTypes = map[string]replicaTypeKnobs{"Worker": {Template: `{"metadata":{"annotations":{"a":"b"}},"spec":{"containers":[{"name":"tensorflow"}]}}`}}
 	for row, want := range map[int64]string{0: `"annotations":{"a":"b"}`, 2: `"annotations":{"a":"b","training.kubeflow.org/restart-count":"2"}`} {
 		w.ledger.Failed = map[string]training.Failure{"worker-0": {Pod: "gone", ConsecutiveFailures: row}}
 		if body := string(Make(w.observe()).Create[1].Body); !strings.Contains(body, want) {

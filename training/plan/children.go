@@ -109,8 +109,8 @@ func (d *draft) orphanIndex(name string) (index int, is bool) {
 	}
 	for _, known := range d.Head.Kind.ReplicaTypes {
 		if known.Label == label && name == known.Child(d.Head.Meta.Name, index) {
-			role := d.Job.ReplicaType(known.Name)
-			return index, role == nil || index >= role.Replicas
+			rtype := d.Job.ReplicaType(known.Name)
+			return index, rtype == nil || index >= rtype.Replicas
 		}
 	}
 	return 0, false

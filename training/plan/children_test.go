@@ -12,7 +12,7 @@ import (
 func TestOrphanIndex(t *testing.T) {
 	w := newCluster()
 	two := 2
-	w.Roles = map[string]roleKnobs{"Worker": {Replicas: &two}}
+	w.ReplicaTypes = map[string]replicaTypeKnobs{"Worker": {Replicas: &two}}
 	d := newDraft(w.observe())
 	for name, want := range map[string]int{
 		"j-worker-2": 2, "j-worker-9999": 9999, "j-ps-0": 0, "j-chief-3": 3,
@@ -32,7 +32,7 @@ func TestBounded(t *testing.T) {
 	w := newCluster()
 	many := training.MaxReplicas
 	w.Dynamic = true
-	w.Roles = map[string]roleKnobs{"Worker": {Replicas: &many}}
+	w.ReplicaTypes = map[string]replicaTypeKnobs{"Worker": {Replicas: &many}}
 	p := Make(w.observe())
 	if len(p.Create) != maxSteps || p.Requeue != soon || p.Create[maxSteps-1].Name != "j-worker-249" {
 		t.Errorf("%d created, recheck %s", len(p.Create), p.Requeue)
@@ -53,14 +53,14 @@ func TestBounded(t *testing.T) {
 	w = newCluster()
 	w.Dynamic = true
 	w.services["j-worker-0"] = &training.Service{Name: "j-worker-0"}
-	w.Roles = map[string]roleKnobs{"Worker": {Replicas: &many}}
+	w.ReplicaTypes = map[string]replicaTypeKnobs{"Worker": {Replicas: &many}}
 	if p = Make(w.observe()); len(p.Create) != maxSteps || p.Create[maxSteps-1].Resource != schema.Services() || p.Requeue != soon {
 		t.Errorf("%d created, recheck %s", len(p.Create), p.Requeue)
 	}
 
 	w = newCluster()
 	w.Dynamic = true
-	w.Roles = map[string]roleKnobs{"Worker": {Replicas: &many,
+	w.ReplicaTypes = map[string]replicaTypeKnobs{"Worker": {Replicas: &many,
 		Template: `{"spec":{"containers":[{"name":"tensorflow","args":["` + strings.Repeat("x", maxBytes/10) + `"]}]}}`}}
 	p = Make(w.observe())
 	if n := len(p.Create); n != 20 || p.Requeue != soon {

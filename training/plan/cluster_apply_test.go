@@ -125,8 +125,8 @@ func (w *cluster) create(o schema.Object) error {
 		if w.pods[o.Name] != nil {
 			return fmt.Errorf("create pod %s, which is there", o.Name)
 		}
-		role, _, _ := strings.Cut(strings.TrimPrefix(o.Name, w.meta.Name+"-"), "-")
-		p := &training.Pod{Name: o.Name, UID: uid, ReplicaType: role, Phase: corev1.PodPending}
+		rtype, _, _ := strings.Cut(strings.TrimPrefix(o.Name, w.meta.Name+"-"), "-")
+		p := &training.Pod{Name: o.Name, UID: uid, ReplicaType: rtype, Phase: corev1.PodPending}
 		if w.aging {
 			p.Created = w.now
 		}

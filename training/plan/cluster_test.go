@@ -21,31 +21,31 @@ import (
 // epoch is when every story begins.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// plainTemplate is the least that a role may have.
+// plainTemplate is the least that a replica type may have.
 func plainTemplate(kind *training.Kind) string {
 	return `{"spec":{"containers":[{"name":"` + kind.Container + `","image":"mnist"}]}}`
 }
 
 // knobs describe a job in few words.
 type knobs struct {
-	Roles         map[string]roleKnobs `json:"roles"`
-	SuccessPolicy string               `json:"successPolicy"`
-	Dynamic       bool                 `json:"dynamic"`
-	Elastic       *elasticKnobs        `json:"elastic"`
-	MPI           map[string]any       `json:"mpi"`
-	Clean         string               `json:"clean"`
-	TTL           *int64               `json:"ttl"`
-	Deadline      *int64               `json:"deadline"`
-	Backoff       *int64               `json:"backoff"`
-	Suspend       bool                 `json:"suspend"`
-	ManagedBy     string               `json:"managedBy"`
-	Gang          string               `json:"gang"`   // the scheduler that the operator was told of
-	Native        string               `json:"native"` // the version of native gang scheduling that is served; "none" of those that are wanted
-	MinAvailable  *int64               `json:"minAvailable"`
-	Queue         string               `json:"queue"`
-	PriorityClass string               `json:"priorityClass"`
-	GangTimeout   *int64               `json:"gangTimeout"`
-	MinResources  map[string]string    `json:"minResources"`
+	ReplicaTypes  map[string]replicaTypeKnobs `json:"replicaTypes"`
+	SuccessPolicy string                      `json:"successPolicy"`
+	Dynamic       bool                        `json:"dynamic"`
+	Elastic       *elasticKnobs               `json:"elastic"`
+	MPI           map[string]any              `json:"mpi"`
+	Clean         string                      `json:"clean"`
+	TTL           *int64                      `json:"ttl"`
+	Deadline      *int64                      `json:"deadline"`
+	Backoff       *int64                      `json:"backoff"`
+	Suspend       bool                        `json:"suspend"`
+	ManagedBy     string                      `json:"managedBy"`
+	Gang          string                      `json:"gang"`   // the scheduler that the operator was told of
+	Native        string                      `json:"native"` // the version of native gang scheduling that is served; "none" of those that are wanted
+	MinAvailable  *int64                      `json:"minAvailable"`
+	Queue         string                      `json:"queue"`
+	PriorityClass string                      `json:"priorityClass"`
+	GangTimeout   *int64                      `json:"gangTimeout"`
+	MinResources  map[string]string           `json:"minResources"`
 }
 
 type elasticKnobs struct {
@@ -54,7 +54,7 @@ type elasticKnobs struct {
 	Metrics json.RawMessage `json:"metrics"`
 }
 
-type roleKnobs struct {
+type replicaTypeKnobs struct {
 	Replicas *int            `json:"replicas"`
 	Restart  string          `json:"restart"`
 	Ports    []training.Port `json:"ports"`
@@ -116,25 +116,25 @@ func (w *cluster) job(head *training.Head) *training.Job {
 			TimeoutSeconds: limit(w.GangTimeout), MinResources: w.MinResources},
 	}}
 	for _, kind := range w.kind.ReplicaTypes {
-		k, ok := w.Roles[kind.Name]
+		k, ok := w.ReplicaTypes[kind.Name]
 		if !ok {
 			continue
 		}
-		role := training.ReplicaType{KnownReplicaType: kind, Replicas: 1, Restart: training.RestartPolicy(k.Restart), Ports: k.Ports,
+		rtype := training.ReplicaType{KnownReplicaType: kind, Replicas: 1, Restart: training.RestartPolicy(k.Restart), Ports: k.Ports,
 			Port: w.kind.Port.Number, Template: []byte(k.Template), Container: w.kind.Container}
 		if k.Replicas != nil {
-			role.Replicas = *k.Replicas
+			rtype.Replicas = *k.Replicas
 		}
 		if k.Restart == "" {
-			role.Restart = w.kind.Restart
+			rtype.Restart = w.kind.Restart
 		}
 		if k.Ports == nil {
-			role.Ports = []training.Port{w.kind.Port}
+			rtype.Ports = []training.Port{w.kind.Port}
 		}
 		if k.Template == "" {
-			role.Template = []byte(plainTemplate(w.kind))
+			rtype.Template = []byte(plainTemplate(w.kind))
 		}
-		job.ReplicaTypes = append(job.ReplicaTypes, role)
+		job.ReplicaTypes = append(job.ReplicaTypes, rtype)
 	}
 	w.kind.Lower(job, w.options())
 	if job.Policy.CleanPods == "" {
@@ -220,7 +220,7 @@ func (w *cluster) unserved() (all []training.Unavailable) {
 	return all
 }
 
-// setPod reads "Failed exit=137 restarts=2 row=1 deleting role=ps", or "gone".
+// setPod reads "Failed exit=137 restarts=2 row=1 deleting replica type=ps", or "gone".
 func (w *cluster) setPod(t *testing.T, name, words string) {
 	t.Helper()
 	p := &training.Pod{Name: name, UID: "foreign-" + types.UID(name), ReplicaType: strings.Split(name+"--", "-")[1]}
@@ -244,7 +244,7 @@ func (w *cluster) setPod(t *testing.T, name, words string) {
 			p.Restarts = number
 		case "row":
 			p.ConsecutiveFailures = number
-		case "role":
+		case "replica-type":
 			p.ReplicaType = value
 		case "problem": // the reason, and in brackets what is said of it, with _ for spaces
 			reason, detail, _ := strings.Cut(strings.TrimSuffix(value, ")"), "(")

@@ -20,20 +20,20 @@ func TestSame(t *testing.T) {
 	}
 	later := metav1.NewTime(epoch.Add(time.Second))
 	for name, change := range map[string]func(*training.Status){
-		"one more":    func(s *training.Status) { s.Conditions = append(s.Conditions, training.Condition{}) },
-		"type":        func(s *training.Status) { s.Conditions[0].Type = "B" },
-		"status":      func(s *training.Status) { s.Conditions[0].Status = "False" },
-		"reason":      func(s *training.Status) { s.Conditions[0].Reason = "" },
-		"message":     func(s *training.Status) { s.Conditions[0].Message = "" },
-		"update":      func(s *training.Status) { s.Conditions[0].LastUpdateTime = later },
-		"transition":  func(s *training.Status) { s.Conditions[0].LastTransitionTime = later },
-		"counts":      func(s *training.Status) { s.ReplicaStatuses["Worker"] = training.ReplicaStatus{Active: 2} },
-		"role":        func(s *training.Status) { s.ReplicaStatuses["PS"] = training.ReplicaStatus{} },
-		"start":       func(s *training.Status) { s.StartTime = nil },
-		"completion":  func(s *training.Status) { s.CompletionTime = &later },
-		"reconcile":   func(s *training.Status) { s.LastReconcileTime = nil },
-		"generation":  func(s *training.Status) { s.ObservedGeneration = 2 },
-		"zero update": func(s *training.Status) { s.Conditions[0].LastUpdateTime = metav1.Time{} },
+		"one more":     func(s *training.Status) { s.Conditions = append(s.Conditions, training.Condition{}) },
+		"type":         func(s *training.Status) { s.Conditions[0].Type = "B" },
+		"status":       func(s *training.Status) { s.Conditions[0].Status = "False" },
+		"reason":       func(s *training.Status) { s.Conditions[0].Reason = "" },
+		"message":      func(s *training.Status) { s.Conditions[0].Message = "" },
+		"update":       func(s *training.Status) { s.Conditions[0].LastUpdateTime = later },
+		"transition":   func(s *training.Status) { s.Conditions[0].LastTransitionTime = later },
+		"counts":       func(s *training.Status) { s.ReplicaStatuses["Worker"] = training.ReplicaStatus{Active: 2} },
+		"replica type": func(s *training.Status) { s.ReplicaStatuses["PS"] = training.ReplicaStatus{} },
+		"start":        func(s *training.Status) { s.StartTime = nil },
+		"completion":   func(s *training.Status) { s.CompletionTime = &later },
+		"reconcile":    func(s *training.Status) { s.LastReconcileTime = nil },
+		"generation":   func(s *training.Status) { s.ObservedGeneration = 2 },
+		"zero update":  func(s *training.Status) { s.Conditions[0].LastUpdateTime = metav1.Time{} },
 	} {
 		a, b := full(), full()
 		change(&b)

@@ -28,7 +28,7 @@ const (
 //	a replica failed, or fewer are accounted for until the last status is failureDebounce old
 //	more replicas are active or have succeeded   until the last status is debounceAfter old, and the change is known since settleFor
 //
-// What waits at a crash is written by the first pass of the next process: it knows of no last status.
+// What waits at a crash is written by the first reconcile of the next process: it knows of no last status.
 func (d *draft) statusDebounce() time.Duration {
 	since, pending := d.Now.Sub(d.WrittenAt), time.Duration(0)
 	if !d.PendingSince.IsZero() {
@@ -39,7 +39,7 @@ func (d *draft) statusDebounce() time.Duration {
 	}
 	was, is := d.Head.Status.ReplicaStatuses, d.status.ReplicaStatuses
 	switch {
-	case !d.onlyCounts() || !sameRoles(was, is):
+	case !d.onlyCounts() || !sameReplicaTypes(was, is):
 		return 0
 	case onlyMore(was, is):
 		return max(debounceAfter(&d.Head.Status)-since, settleFor-pending, 0)
@@ -65,12 +65,12 @@ func debounceAfter(s *training.Status) time.Duration {
 }
 
 // sameRoles says that two statuses differ in numbers at most.
-func sameRoles(old, found map[string]training.ReplicaStatus) bool {
+func sameReplicaTypes(old, found map[string]training.ReplicaStatus) bool {
 	if len(old) != len(found) {
 		return false
 	}
-	for role, now := range found {
-		if was, known := old[role]; !known || was.Selector != now.Selector {
+	for rtype, now := range found {
+		if was, known := old[rtype]; !known || was.Selector != now.Selector {
 			return false
 		}
 	}
@@ -79,8 +79,8 @@ func sameRoles(old, found map[string]training.ReplicaStatus) bool {
 
 // onlyMore says that new counts of the same replica types tell of nothing but replicas that came to run or are done.
 func onlyMore(old, found map[string]training.ReplicaStatus) bool {
-	for role, now := range found {
-		was := old[role]
+	for rtype, now := range found {
+		was := old[rtype]
 		if was.Failed != now.Failed || was.Succeeded > now.Succeeded ||
 			int64(was.Active)+int64(was.Succeeded) > int64(now.Active)+int64(now.Succeeded) {
 			return false

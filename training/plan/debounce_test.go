@@ -32,18 +32,18 @@ func TestOnlyMore(t *testing.T) {
 	}
 }
 
-func TestSameRoles(t *testing.T) {
+func TestSameReplicaTypes(t *testing.T) {
 	type counts = map[string]training.ReplicaStatus
 	for name, c := range map[string]struct {
 		old, found counts
 		want       bool
 	}{
-		"numbers":       {counts{"Worker": {Active: 1}}, counts{"Worker": {Failed: 7}}, true},
-		"a role is new": {counts{}, counts{"Worker": {}}, false},
-		"another role":  {counts{"PS": {}}, counts{"Worker": {}}, false},
-		"a selector":    {counts{"Worker": {}}, counts{"Worker": {Selector: "a=b"}}, false},
+		"numbers":               {counts{"Worker": {Active: 1}}, counts{"Worker": {Failed: 7}}, true},
+		"a replica type is new": {counts{}, counts{"Worker": {}}, false},
+		"another replica type":  {counts{"PS": {}}, counts{"Worker": {}}, false},
+		"a selector":            {counts{"Worker": {}}, counts{"Worker": {Selector: "a=b"}}, false},
 	} {
-		if got := sameRoles(c.old, c.found); got != c.want {
+		if got := sameReplicaTypes(c.old, c.found); got != c.want {
 			t.Errorf("%s: got %v", name, got)
 		}
 	}
@@ -53,7 +53,7 @@ func TestSameRoles(t *testing.T) {
 func TestDebounce(t *testing.T) {
 	w := newCluster()
 	three := 3
-	w.Roles = map[string]roleKnobs{"Worker": {Replicas: &three}}
+	w.ReplicaTypes = map[string]replicaTypeKnobs{"Worker": {Replicas: &three}}
 	start := func(name string) {
 		p := w.pods[name]
 		p.Phase = "Running"

@@ -52,7 +52,7 @@ func launched(t *testing.T, phase string) *cluster {
 	w := newCluster()
 	w.kind = withLauncher()
 	two := 2
-	w.Roles = map[string]roleKnobs{"Chief": {}, "Worker": {Replicas: &two, Restart: "OnFailure"}}
+	w.ReplicaTypes = map[string]replicaTypeKnobs{"Chief": {}, "Worker": {Replicas: &two, Restart: "OnFailure"}}
 	for range 2 {
 		w.step(t)
 	}
@@ -84,7 +84,7 @@ func names(p Plan) (names []string) {
 func TestDependentsOfAllForms(t *testing.T) {
 	w := newCluster()
 	w.kind = withLauncher()
-	w.Roles = map[string]roleKnobs{"Chief": {}, "Worker": {}}
+	w.ReplicaTypes = map[string]replicaTypeKnobs{"Chief": {}, "Worker": {}}
 	p := w.step(t)
 	if diff := gocmp.Diff([]string{"ConfigMap j-config", "Secret j", "ServiceAccount j", "Role j", "RoleBinding j"}, names(p)); diff != "" {
 		t.Fatal(diff)

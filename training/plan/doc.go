@@ -8,7 +8,7 @@
 //
 // The decisions are an ordered list of small named rules; the first to speak decides. Start at rules.
 //
-//	make        the rules, in order            begin, suspend, limit, lead,    one rule or two each
+//	make        the rules, in order            begin, suspend, limit, success, one rule or two each
 //	draft       what the rules read and write  failure, finish, refuse
 //	ledger      what is on record of restarts
 //	conditions  the algebra of conditions      clean       what a finished job leaves behind
@@ -19,5 +19,5 @@
 //	extra       objects beside those           gang        pods that are placed together
 //	differ      what of them is worth a write
 //
-// Stories of whole jobs, pass by pass, are in testdata; go test -update writes the plans again.
+// Stories of whole jobs, reconcile by reconcile, are in testdata; go test -update writes the plans again.
 package plan

@@ -26,7 +26,7 @@ type draft struct {
 	plan   Plan
 	silent bool   // write nothing at all
 	runs   bool   // the job is neither over nor suspended
-	stale  bool   // the ledger says of replicas that they have succeeded that the job does not ask for
+	stale  bool   // the ledger says of replicas that they have succeeded that the job does not ask for, or that have failed
 	tail   string // of the sentence that says that a refused spec was accepted
 	// adopts: it asks for a Job that an earlier operator may have made. The generation is put on record when that is known, so
 	// that a process that ends in between is followed by one that asks again.
@@ -118,13 +118,13 @@ func places(job *training.Job, pods []training.Pod, services []training.Service)
 	}
 	all := make([]replica, 0, job.Replicas())
 	for i := range job.ReplicaTypes {
-		role := &job.ReplicaTypes[i]
-		if role.Batch {
+		rtype := &job.ReplicaTypes[i]
+		if rtype.Batch {
 			continue
 		}
-		for index := range role.Replicas {
-			name := role.Child(job.Meta.Name, index)
-			all = append(all, replica{replicaType: role, index: index, name: name, pod: podOf[name], service: serviceOf[name]})
+		for index := range rtype.Replicas {
+			name := rtype.Child(job.Meta.Name, index)
+			all = append(all, replica{replicaType: rtype, index: index, name: name, pod: podOf[name], service: serviceOf[name]})
 		}
 	}
 	return all

@@ -50,21 +50,21 @@ func failed(d *draft) bool {
 	if d.batchFailed() {
 		return true
 	}
-	var role *training.ReplicaType
+	var rtype *training.ReplicaType
 	count := 0
 	for i := range d.replicas {
 		r := &d.replicas[i]
-		if (role == nil || role == r.replicaType) && failureActionOf(r) == fatal {
-			role = r.replicaType
+		if (rtype == nil || rtype == r.replicaType) && failureActionOf(r) == fatal {
+			rtype = r.replicaType
 			count++
 		}
 	}
-	if role == nil {
+	if rtype == nil {
 		return false
 	}
-	message := fmt.Sprintf("%s %d %s replica(s) failed.", d.Job.Sentences().Failed, count, role.Name)
-	if role.Restart == training.RestartExitCode {
-		message = fmt.Sprintf("job %q is failing because %q replica(s) failed.", d.Head.Meta.Name, role.Name)
+	message := fmt.Sprintf("%s %d %s replica(s) failed.", d.Job.Sentences().Failed, count, rtype.Name)
+	if rtype.Restart == training.RestartExitCode {
+		message = fmt.Sprintf("job %q is failing because %q replica(s) failed.", d.Head.Meta.Name, rtype.Name)
 	}
 	d.fail(message)
 	return true
@@ -99,7 +99,7 @@ func (d *draft) pauseOf(pod *training.Pod) time.Duration {
 func (d *draft) restart() bool {
 	d.note()
 	terminating := false
-	var role *training.ReplicaType
+	var rtype *training.ReplicaType
 	for i := range d.replicas {
 		r := &d.replicas[i]
 		if failureActionOf(r) == replaced {
@@ -108,16 +108,16 @@ func (d *draft) restart() bool {
 			} else if d.onRecord(r) {
 				d.deletePod(r.pod)
 			}
-			if role == nil {
-				role = r.replicaType
+			if rtype == nil {
+				rtype = r.replicaType
 			}
 		}
 		terminating = terminating || r.pod != nil && r.pod.Deleting && r.pod.Phase == corev1.PodFailed
 	}
-	if role != nil {
+	if rtype != nil {
 		d.drop(training.Running)
 		d.set(training.Restarting, metav1.ConditionTrue, d.Head.Kind.Reason(training.ReasonRestarting),
-			fmt.Sprintf("job %s is restarting because %s replica(s) failed.", d.Head.Meta.Name, role.Name))
+			fmt.Sprintf("job %s is restarting because %s replica(s) failed.", d.Head.Meta.Name, rtype.Name))
 	}
-	return role != nil || terminating && d.status.Is(training.Restarting)
+	return rtype != nil || terminating && d.status.Is(training.Restarting)
 }

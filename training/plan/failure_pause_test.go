@@ -40,7 +40,7 @@ func TestRestartPause(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newCluster()
 			w.now = now
-			w.Roles = map[string]roleKnobs{"Worker": {Restart: string(training.RestartExitCode)}}
+			w.ReplicaTypes = map[string]replicaTypeKnobs{"Worker": {Restart: string(training.RestartExitCode)}}
 			w.setPod(t, "j-worker-0", "Failed exit=137")
 			pod := w.pods["j-worker-0"]
 			pod.Created, pod.ConsecutiveFailures = now.Add(-c.age), c.before

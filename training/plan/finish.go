@@ -6,7 +6,7 @@ import (
 	"stoic/training"
 )
 
-// conclude gives the job its terminal condition. The children are cleaned up in the same pass, behind the status: if
+// conclude gives the job its terminal condition. The children are cleaned up in the same reconcile, behind the status: if
 // that cannot be written, nothing is deleted. The TTL is left to a later reconcile, which finds the terminal condition on
 // record.
 func (d *draft) conclude(t training.ConditionType, reason, message string, counter Counter) {

@@ -14,24 +14,24 @@ import (
 
 // ganged is a replica type's template with what tells the gang scheduler to which group its pods belong. A scheduler that the
 // author has named is not replaced.
-func ganged(job *training.Job, role *training.ReplicaType, native *training.NativeVersion) []byte {
+func ganged(job *training.Job, rtype *training.ReplicaType, native *training.NativeVersion) []byte {
 	gang := job.Kind.Cluster.Gang
 	if native != nil {
-		top := object(role.Template)
+		top := object(rtype.Template)
 		spec := object(top["spec"])
 		maps.Copy(spec, native.Member(job.Meta.Name))
 		top["spec"] = schema.JSON(spec)
 		return schema.JSON(top)
 	}
 	if !gang.On() {
-		return role.Template
+		return rtype.Template
 	}
-	top := object(role.Template)
+	top := object(rtype.Template)
 	spec, meta := object(top["spec"]), object(top["metadata"])
 	if schedulerOf(spec) == "" || job.Kind.GangOverrides {
 		spec["schedulerName"] = quote(gang.Name())
 	}
-	labels, annotations := gang.Marks(job.Meta.Name, role)
+	labels, annotations := gang.Marks(job.Meta.Name, rtype)
 	if job.Kind.GangOverrides {
 		delete(annotations, training.AnnotationTask)
 	}
@@ -64,15 +64,15 @@ func (d *draft) schedulerEvents(since metav1.Time) {
 		return
 	}
 	for i := range d.Job.ReplicaTypes {
-		role := &d.Job.ReplicaTypes[i]
-		name := schedulerOf(object(object(role.Template)["spec"]))
+		rtype := &d.Job.ReplicaTypes[i]
+		name := schedulerOf(object(object(rtype.Template)["spec"]))
 		if name == "" || name == gang.Name() {
 			continue
 		}
 		if d.Head.Kind.GangOverrides {
 			continue // it has its group: see ganged
 		}
-		path := "spec." + d.Head.Kind.ReplicaSpecsField + "." + role.Name + ".template.spec.schedulerName"
+		path := "spec." + d.Head.Kind.ReplicaSpecsField + "." + rtype.Name + ".template.spec.schedulerName"
 		d.event(corev1.EventTypeWarning, training.ReasonOtherScheduler, path, path+": found "+schema.Quote(name)+
 			fmt.Sprintf(", which does not know the %s of the job; leave it out for %s", gang.Resource().Kind, schema.Quote(gang.Name())), d.generation(), since)
 	}

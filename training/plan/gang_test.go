@@ -22,8 +22,8 @@ func TestGanged(t *testing.T) {
 		kind := kinds.TFJob().In(training.Cluster{Gang: training.Gang{Scheduler: c.scheduler}})
 		head := &training.Head{Kind: kind}
 		head.Meta.Name = "j"
-		role := &training.ReplicaType{KnownReplicaType: *kind.ReplicaType("Worker"), Template: []byte(c.template)}
-		if diff := gocmp.Diff(c.want, string(ganged(&training.Job{Head: head}, role, nil))); diff != "" {
+		rtype := &training.ReplicaType{KnownReplicaType: *kind.ReplicaType("Worker"), Template: []byte(c.template)}
+		if diff := gocmp.Diff(c.want, string(ganged(&training.Job{Head: head}, rtype, nil))); diff != "" {
 			t.Errorf("%s of %s (-want +got):\n%s", c.scheduler, c.template, diff)
 		}
 	}

@@ -26,11 +26,11 @@ import (
 
 var update = flag.Bool("update", false, "write the plans that were made into testdata")
 
-// A story is a list of passes over one job. Each pass changes the cluster, makes a plan and carries it out.
-type pass struct {
+// A story is a list of reconciles of one job. Each step changes the cluster, makes a plan and carries it out.
+type step struct {
 	Note     string               `json:"note"`
-	Kind     string               `json:"kind"`  // of the first pass; a TFJob without
-	After    float64              `json:"after"` // seconds since the last pass
+	Kind     string               `json:"kind"`  // of the first step; a TFJob without
+	After    float64              `json:"after"` // seconds since the last step
 	Edit     json.RawMessage      `json:"edit"`  // of the knobs, a new generation
 	Problems *[]schema.Problem    `json:"problems"`
 	Warnings []schema.Problem     `json:"warnings"`
@@ -130,18 +130,18 @@ func TestStories(t *testing.T) {
 }
 
 func tellStory(t *testing.T, data []byte) string {
-	var passes []pass
-	if err := yaml.UnmarshalStrict(data, &passes); err != nil {
+	var steps []step
+	if err := yaml.UnmarshalStrict(data, &steps); err != nil {
 		t.Fatal(err)
 	}
 	w := newCluster()
 	var out strings.Builder
-	for i, p := range passes {
+	for i, p := range steps {
 		w.change(t, i, p)
 		o := w.observe()
 		plan, rule := decide(o)
 		checkPlan(t, o, plan)
-		fmt.Fprintf(&out, "pass %d at %s, generation %d: %s%s\n", i+1, clock(&w.now), w.meta.Generation, rule, note(p.Note))
+		fmt.Fprintf(&out, "reconcile %d at %s, generation %d: %s%s\n", i+1, clock(&w.now), w.meta.Generation, rule, note(p.Note))
 		if !p.Brief {
 			printPlan(&out, plan, p.Bodies)
 		}
@@ -152,13 +152,13 @@ func tellStory(t *testing.T, data []byte) string {
 			plan.Delete, plan.Patch, plan.Create = nil, nil, nil
 		}
 		if err := w.apply(plan); err != nil {
-			t.Fatalf("pass %d: %v", i+1, err)
+			t.Fatalf("reconcile %d: %v", i+1, err)
 		}
 	}
 	return out.String()
 }
 
-func (w *cluster) change(t *testing.T, i int, p pass) {
+func (w *cluster) change(t *testing.T, i int, p step) {
 	for _, kind := range kinds.All() {
 		if p.Kind == kind.Name {
 			w.become(kind)
@@ -260,9 +260,9 @@ func printPlan(out *strings.Builder, p Plan, bodies bool) {
 			fmt.Fprintf(out, "          %s %s %s, updated %s, since %s: %s\n", c.Type, c.Status, c.Reason,
 				clockOf(&c.LastUpdateTime), clockOf(&c.LastTransitionTime), c.Message)
 		}
-		for _, role := range slices.Sorted(maps.Keys(s.ReplicaStatuses)) {
-			r := s.ReplicaStatuses[role]
-			fmt.Fprintf(out, "          %s: %d active, %d succeeded, %d failed%s\n", role, r.Active, r.Succeeded, r.Failed,
+		for _, rtype := range slices.Sorted(maps.Keys(s.ReplicaStatuses)) {
+			r := s.ReplicaStatuses[rtype]
+			fmt.Fprintf(out, "          %s: %d active, %d succeeded, %d failed%s\n", rtype, r.Active, r.Succeeded, r.Failed,
 				cmp.Or(strings.Repeat(", select "+r.Selector, min(len(r.Selector), 1)), ""))
 		}
 	}

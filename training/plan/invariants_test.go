@@ -178,27 +178,28 @@ func recorded(o Observed, p Plan, x *training.Pod) bool {
 	if p.Ledger != nil {
 		ledger = *p.Ledger
 	}
-	for _, role := range o.Job.ReplicaTypes {
-		for i := range role.Replicas {
-			if x.Name == role.Child(o.Head.Meta.Name, i) {
-				return ledger.Failed[role.Replica(i)].Pod == x.UID
+	for _, rtype := range o.Job.ReplicaTypes {
+		for i := range rtype.Replicas {
+			if x.Name == rtype.Child(o.Head.Meta.Name, i) {
+				return ledger.Failed[rtype.Replica(i)].Pod == x.UID
 			}
 		}
 	}
 	return true
 }
 
-// brokenSuccesses: what is put on record has been seen, and what is on record is not made again.
+// brokenSuccesses: what is put on record has been seen, and what is on record is not made again, unless its pod has failed.
 func brokenSuccesses(o Observed, p Plan) (broken []string) {
-	seen := map[string]bool{}
+	seen, failed := map[string]bool{}, map[string]bool{}
 	for _, x := range o.Pods {
 		seen[x.Name] = x.Phase == corev1.PodSucceeded && !x.Deleting
+		failed[x.Name] = x.Phase == corev1.PodFailed
 	}
 	forgotten := o.Job != nil && o.Job.Policy.Suspend
-	for _, role := range o.Head.Kind.ReplicaTypes {
-		had := o.Head.Ledger.Succeeded[role.Label]
+	for _, rtype := range o.Head.Kind.ReplicaTypes {
+		had := o.Head.Ledger.Succeeded[rtype.Label]
 		for i := range 12 {
-			name := role.Child(o.Head.Meta.Name, i)
+			name := rtype.Child(o.Head.Meta.Name, i)
 			made := slices.ContainsFunc(p.Create, func(c schema.Object) bool { return c.Resource == schema.Pods() && c.Name == name })
 			if had.Has(i) && made {
 				broken = append(broken, "makes "+name+" again, which has succeeded")
@@ -206,11 +207,11 @@ func brokenSuccesses(o Observed, p Plan) (broken []string) {
 			if p.Ledger == nil || p.Ledger.Terminal != "" {
 				continue
 			}
-			wanted := o.Job != nil && o.Job.ReplicaType(role.Name) != nil && i < o.Job.ReplicaType(role.Name).Replicas && !forgotten
-			switch has := p.Ledger.Succeeded[role.Label].Has(i); {
-			case has && (!wanted || !had.Has(i) && !seen[name]):
+			wanted := o.Job != nil && o.Job.ReplicaType(rtype.Name) != nil && i < o.Job.ReplicaType(rtype.Name).Replicas && !forgotten
+			switch has := p.Ledger.Succeeded[rtype.Label].Has(i); {
+			case has && (!wanted || failed[name] || !had.Has(i) && !seen[name]):
 				broken = append(broken, name+" is put on record as succeeded, and was not seen to be, or is not asked for")
-			case !has && wanted && (had.Has(i) || seen[name]):
+			case !has && wanted && (had.Has(i) && !failed[name] || seen[name]):
 				broken = append(broken, name+" has succeeded and is left out of the record")
 			}
 		}
@@ -265,10 +266,10 @@ func brokenOrder(o Observed, p Plan) (broken []string) {
 		return nil
 	}
 	for i := range o.Job.ReplicaTypes {
-		role := &o.Job.ReplicaTypes[i]
-		awaited := o.Job.Awaited(role)
+		rtype := &o.Job.ReplicaTypes[i]
+		awaited := o.Job.Awaited(rtype)
 		if awaited == nil || !slices.ContainsFunc(p.Create, func(c schema.Object) bool {
-			return c.Resource == schema.Pods() && c.Name == role.Child(o.Head.Meta.Name, 0)
+			return c.Resource == schema.Pods() && c.Name == rtype.Child(o.Head.Meta.Name, 0)
 		}) {
 			continue
 		}
@@ -278,7 +279,7 @@ func brokenOrder(o Observed, p Plan) (broken []string) {
 				return x.Name == name && !x.Deleting && (x.Phase == corev1.PodRunning || x.Phase == corev1.PodSucceeded)
 			})
 			if !ready && !o.Head.Ledger.Succeeded[awaited.Label].Has(n) {
-				broken = append(broken, role.Name+" is made before "+name+" runs")
+				broken = append(broken, rtype.Name+" is made before "+name+" runs")
 			}
 		}
 	}
@@ -321,9 +322,9 @@ func brokenStatus(o Observed, p Plan) (broken []string) {
 		if s.Terminal() == "" && s.CompletionTime != nil {
 			say("an end and no terminal condition")
 		}
-		for role, counts := range s.ReplicaStatuses {
+		for rtype, counts := range s.ReplicaStatuses {
 			if counts.Active != 0 && (s.Terminal() != "" || s.Is(training.Suspended)) {
-				say("%s active", role)
+				say("%s active", rtype)
 			}
 		}
 	}
@@ -350,7 +351,7 @@ func shownByFlyte(s *training.Status) training.ConditionType {
 
 func TestInvariantsAreNotVacuous(t *testing.T) {
 	w := newCluster()
-	w.Roles = map[string]roleKnobs{"Worker": {}}
+	w.ReplicaTypes = map[string]replicaTypeKnobs{"Worker": {}}
 	o := w.observe()
 	bad := Plan{
 		Status: &training.Status{Conditions: []training.Condition{

@@ -19,7 +19,7 @@ import (
 // TestLateAndUnreliable: whatever arrives late, is lost or fails, no plan breaks a rule, nothing is created behind an
 // end that is on record, and when the trouble is over the job comes to rest by itself, with its terminal condition.
 func TestLateAndUnreliable(t *testing.T) {
-	passes, writes := 0, 0
+	reconciles, writes := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		w := newCluster()
 		w.knobs = w.anyKnobs(t)
@@ -43,25 +43,25 @@ func TestLateAndUnreliable(t *testing.T) {
 				cache := rapid.IntRange(0, 2).Draw(t, "cache")
 				o.arrive(cache, rapid.IntRange(o.seen[cache], o.latest()).Draw(t, "to"))
 			default:
-				o.pass(t)
+				o.reconcile(t)
 			}
 		}
 		trouble = false
 		o.comesToRest(t)
-		passes, writes = passes+o.tries, writes+o.writes
+		reconciles, writes = reconciles+o.tries, writes+o.writes
 		if kind {
 			o.checkChildren(t)
 		}
-		lead := o.observed().Job.ReplicaType(o.observed().Job.Success.ReplicaType)
+		success := o.observed().Job.ReplicaType(o.observed().Job.Success.ReplicaType)
 		got := o.status.Terminal()
 		switch {
-		case lead == nil || lead.Replicas == 0 || o.Dynamic && !kind:
+		case success == nil || success.Replicas == 0 || o.Dynamic && !kind:
 		case kind && got != training.Succeeded, got == "":
 			t.Fatalf("at rest, and the terminal condition is %q: %+v", got, o.status)
 		}
 	})
-	if passes == 0 || writes == 0 { // how many there are is up to the draw
-		t.Errorf("nothing was tried: %d passes, %d writes", passes, writes)
+	if reconciles == 0 || writes == 0 { // how many there are is up to the draw
+		t.Errorf("nothing was tried: %d reconciles, %d writes", reconciles, writes)
 	}
 }
 
@@ -96,9 +96,9 @@ func (o *operator) checkChildren(t *rapid.T) {
 func (o *operator) goneSuccesses(job *training.Job) int {
 	gone := 0
 	for i := range job.ReplicaTypes {
-		role := &job.ReplicaTypes[i]
-		for index := range role.Replicas {
-			if o.ledger.Succeeded[role.Label].Has(index) && o.pods[fmt.Sprintf("j-%s-%d", role.Label, index)] == nil {
+		rtype := &job.ReplicaTypes[i]
+		for index := range rtype.Replicas {
+			if o.ledger.Succeeded[rtype.Label].Has(index) && o.pods[fmt.Sprintf("j-%s-%d", rtype.Label, index)] == nil {
 				gone++
 			}
 		}
@@ -188,7 +188,7 @@ func (o *operator) comesToRest(t *rapid.T) {
 		if len(o.past) == before && o.due.After(o.now) {
 			o.now = o.due // nothing else will happen before
 		}
-		o.pass(t)
+		o.reconcile(t)
 		quiet++
 		if len(o.past) != before {
 			quiet = 0

@@ -68,7 +68,7 @@ func TestOverIsOver(t *testing.T) {
 		w.knobs = w.anyKnobs(t)
 		w.Clean, w.Suspend, w.TTL = rapid.SampledFrom([]string{"All", "Running"}).Draw(t, "clean"), false, nil
 		deleted := false // pods, after the terminal condition: then it is in the ledger
-		for range rapid.IntRange(1, 30).Draw(t, "passes") {
+		for range rapid.IntRange(1, 30).Draw(t, "reconciles") {
 			w.settle()
 			before, p := w.status.Terminal(), Make(w.observe())
 			if deleted && len(p.Create) > 0 {
@@ -112,7 +112,7 @@ func TestLimitHolds(t *testing.T) {
 		policy := rapid.SampledFrom([]string{"Always", "OnFailure", "ExitCode"}).Draw(t, "policy")
 		w := newCluster()
 		w.aging = true
-		w.Backoff, w.Roles = &limit, map[string]roleKnobs{"PS": {}, "Worker": {Replicas: &two, Restart: policy}}
+		w.Backoff, w.ReplicaTypes = &limit, map[string]replicaTypeKnobs{"PS": {}, "Worker": {Replicas: &two, Restart: policy}}
 		w.Clean = rapid.SampledFrom([]string{"Running", "None"}).Draw(t, "clean")
 		failures := int64(0)
 		for round := 0; w.status.Terminal() == ""; round++ {

@@ -10,7 +10,7 @@ import (
 	"stoic/training"
 )
 
-// expired: the deadline holds also for a job that nothing else happens to: the plan asks to look again then. A lead that
+// expired: the deadline holds also for a job that nothing else happens to: the plan asks to look again then. A replica type that
 // has succeeded is a success, also if the operator was down when it was done and the deadline has passed since.
 func expired(d *draft) bool {
 	if deadline := d.Job.Policy.Deadline; !deadline.Set || !d.past(*d.status.StartTime, deadline) {

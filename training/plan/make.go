@@ -1,6 +1,6 @@
 package plan
 
-// rule looks at the draft and either decides what is to be done (and answers true) or passes.
+// rule looks at the draft and either decides what is to be done (and answers true) or leaves it to the next.
 type rule struct {
 	name   string
 	decide func(*draft) bool

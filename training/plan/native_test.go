@@ -62,7 +62,7 @@ func strict(t *testing.T, body []byte, into any) {
 func TestNativeV1Beta1(t *testing.T) {
 	w := newCluster()
 	two := int64(2)
-	w.knobs = knobs{Native: "v1beta1", MinAvailable: &two, PriorityClass: "high", Roles: map[string]roleKnobs{"Worker": {}}}
+	w.knobs = knobs{Native: "v1beta1", MinAvailable: &two, PriorityClass: "high", ReplicaTypes: map[string]replicaTypeKnobs{"Worker": {}}}
 	first := Make(w.observe())
 	if len(first.Create) != 2 {
 		t.Fatalf("made before the pods: %+v", first.Create)
@@ -99,7 +99,7 @@ func TestNativeV1Beta1(t *testing.T) {
 // TestNativeTwoVersionsServed: both show the same objects, and one is looked at.
 func TestNativeTwoVersionsServed(t *testing.T) {
 	w := newCluster()
-	w.knobs = knobs{Native: "v1beta1", Roles: map[string]roleKnobs{"Worker": {}}}
+	w.knobs = knobs{Native: "v1beta1", ReplicaTypes: map[string]replicaTypeKnobs{"Worker": {}}}
 	if err := w.apply(Make(w.observe())); err != nil {
 		t.Fatal(err)
 	}
@@ -129,14 +129,14 @@ func TestNewPodsOfAGang(t *testing.T) {
 		"a member failed":                            {map[string]string{"worker-0": "Running", "worker-1": "Running", "worker-2": "gone"}, `{}`, true},
 		"one has succeeded":                          {map[string]string{"worker-0": "Succeeded exit=0", "worker-1": "Running", "worker-2": "gone"}, `{}`, false},
 		"one has succeeded that need not be there":   {map[string]string{"worker-0": "Succeeded exit=0", "worker-1": "Running", "worker-2": "gone"}, `{"minAvailable":2}`, true},
-		"scaled in, and the group cannot follow":     {map[string]string{"worker-0": "Running", "worker-1": "gone", "worker-2": "Running"}, `{"roles":{"Worker":{"replicas":2,"restart":"OnFailure"}}}`, false},
-		"scaled in, and no pod is left":              {map[string]string{"worker-0": "gone", "worker-1": "gone", "worker-2": "gone"}, `{"roles":{"Worker":{"replicas":1,"restart":"OnFailure"}}}`, false},
-		"scaled in before any pod ran":               {map[string]string{"worker-1": "gone"}, `{"roles":{"Worker":{"replicas":2,"restart":"OnFailure"}}}`, true},
+		"scaled in, and the group cannot follow":     {map[string]string{"worker-0": "Running", "worker-1": "gone", "worker-2": "Running"}, `{"replicaTypes":{"Worker":{"replicas":2,"restart":"OnFailure"}}}`, false},
+		"scaled in, and no pod is left":              {map[string]string{"worker-0": "gone", "worker-1": "gone", "worker-2": "gone"}, `{"replicaTypes":{"Worker":{"replicas":1,"restart":"OnFailure"}}}`, false},
+		"scaled in before any pod ran":               {map[string]string{"worker-1": "gone"}, `{"replicaTypes":{"Worker":{"replicas":2,"restart":"OnFailure"}}}`, true},
 		"more members than there are, as was wanted": {map[string]string{"worker-1": "gone"}, `{"minAvailable":9}`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, three := newCluster(), 3
-			w.knobs = knobs{Native: "v1alpha2", Roles: map[string]roleKnobs{"Worker": {Replicas: &three, Restart: "OnFailure"}}, SuccessPolicy: "AllWorkers"}
+			w.knobs = knobs{Native: "v1alpha2", ReplicaTypes: map[string]replicaTypeKnobs{"Worker": {Replicas: &three, Restart: "OnFailure"}}, SuccessPolicy: "AllWorkers"}
 			if strings.Contains(c.edit, "minAvailable") {
 				if err := json.Unmarshal([]byte(c.edit), &w.knobs); err != nil {
 					t.Fatal(err)
@@ -148,12 +148,12 @@ func TestNewPodsOfAGang(t *testing.T) {
 				}
 			}
 			if c.pods["worker-0"] != "" { // the job has run
-				w.change(t, 1, pass{Pods: map[string]string{"ALL": "Running"}})
+				w.change(t, 1, step{Pods: map[string]string{"ALL": "Running"}})
 				if err := w.apply(Make(w.observe())); err != nil {
 					t.Fatal(err)
 				}
 			}
-			w.change(t, 1, pass{Edit: json.RawMessage(c.edit), Pods: c.pods, After: 60})
+			w.change(t, 1, step{Edit: json.RawMessage(c.edit), Pods: c.pods, After: 60})
 			o := w.observe()
 			p := Make(o)
 			checkPlan(t, o, p)

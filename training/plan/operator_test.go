@@ -14,7 +14,7 @@ import (
 
 // operator carries plans out in a cluster that it sees late, loses answers of and dies in, as the controller does:
 //
-//	observe   each of three caches lags on its own, skips states, never goes back; a pass waits for a cache that is
+//	observe   each of three caches lags on its own, skips states, never goes back; a reconcile waits for a cache that is
 //	          older than its own writes
 //	status    refused if the job has changed since it was seen
 //	ledger    the same; without it nothing is deleted
@@ -22,15 +22,15 @@ import (
 //	create    no harm if it is there
 //	any write may fail, or succeed and be answered with an error; behind an error nothing that depends on it is done
 //
-// A pass needs a reason: a cache has changed (but not by our own status), a time that was asked for has come, children
+// A reconcile needs a reason: a cache has changed (but not by our own status), a time that was asked for has come, children
 // were created a second ago, an error, a start.
 type operator struct {
 	*cluster             // what is true
 	past       []moment  // what was true, ending with what is
 	seen       [3]int    // how far each cache is in past
 	required   [3]int    // how far it must be
-	due        time.Time // when the next pass is wanted; zero: never
-	waits      bool      // a pass was put off for its caches
+	due        time.Time // when the next reconcile is wanted; zero: never
+	waits      bool      // a reconcile was put off for its caches
 	writeFault func() writeFault
 	// ours: the status that is on record is the last that we wrote.
 	ours bool
@@ -38,7 +38,7 @@ type operator struct {
 	counted map[types.UID]bool
 	// doubt: something was done of which the operator was told that it was not.
 	doubt bool
-	// tries counts passes, writes what took effect.
+	// tries counts reconciles, writes what took effect.
 	tries, writes int
 }
 
@@ -149,8 +149,8 @@ func (o *operator) observed() Observed {
 	return w.observe()
 }
 
-// pass looks once, if there is a reason to.
-func (o *operator) pass(t *rapid.T) {
+// reconcile looks once, if there is a reason to.
+func (o *operator) reconcile(t *rapid.T) {
 	if o.due.IsZero() || o.due.After(o.now) {
 		return
 	}

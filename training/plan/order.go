@@ -16,15 +16,15 @@ import (
 //	anything else                         no
 
 // mayStart says whether pods of a replica type may be created.
-func (d *draft) mayStart(role *training.ReplicaType) bool {
-	awaited := d.Job.Awaited(role)
-	return awaited == nil || d.isReady(awaited) && (!role.Batch || d.passesProbes(awaited))
+func (d *draft) mayStart(rtype *training.ReplicaType) bool {
+	awaited := d.Job.Awaited(rtype)
+	return awaited == nil || d.isReady(awaited) && (!rtype.Batch || d.passesProbes(awaited))
 }
 
 // passesProbes: the pods of a replica type are ready, too. A batch/v1 Job would fail by those that are not.
-func (d *draft) passesProbes(role *training.ReplicaType) bool {
+func (d *draft) passesProbes(rtype *training.ReplicaType) bool {
 	for i := range d.replicas {
-		if r := &d.replicas[i]; r.replicaType == role && r.runs() && !r.pod.Ready {
+		if r := &d.replicas[i]; r.replicaType == rtype && r.runs() && !r.pod.Ready {
 			return false
 		}
 	}
@@ -32,9 +32,9 @@ func (d *draft) passesProbes(role *training.ReplicaType) bool {
 }
 
 // isReady says whether all replicas of a replica type run, or are done.
-func (d *draft) isReady(role *training.ReplicaType) bool {
+func (d *draft) isReady(rtype *training.ReplicaType) bool {
 	for i := range d.replicas {
-		if r := &d.replicas[i]; r.replicaType == role && !r.runs() && !r.succeeded() {
+		if r := &d.replicas[i]; r.replicaType == rtype && !r.runs() && !r.succeeded() {
 			return false
 		}
 	}
@@ -56,8 +56,8 @@ func (d *draft) running() training.RunningReplicas {
 	}
 	running := training.RunningReplicas{}
 	for i := range d.Job.ReplicaTypes {
-		if role := &d.Job.ReplicaTypes[i]; !d.isAwaited(role) {
-			running[role.Name] = []int{}
+		if rtype := &d.Job.ReplicaTypes[i]; !d.isAwaited(rtype) {
+			running[rtype.Name] = []int{}
 		}
 	}
 	for i := range d.replicas {
@@ -70,13 +70,13 @@ func (d *draft) running() training.RunningReplicas {
 }
 
 // isAwaited says whether another replica type still waits for this one: it has no pod, and may have none yet.
-func (d *draft) isAwaited(role *training.ReplicaType) bool {
-	if batch, job := d.Job.BatchRole(), d.batchJob(); batch != nil && d.Job.Awaited(batch) == role && (job == nil || job.Suspended) && !d.mayStart(batch) {
+func (d *draft) isAwaited(rtype *training.ReplicaType) bool {
+	if batch, job := d.Job.BatchReplicaType(), d.batchJob(); batch != nil && d.Job.Awaited(batch) == rtype && (job == nil || job.Suspended) && !d.mayStart(batch) {
 		return true
 	}
 	for i := range d.replicas {
 		r := &d.replicas[i]
-		if d.Job.Awaited(r.replicaType) == role && r.pod == nil && !d.isReady(role) {
+		if d.Job.Awaited(r.replicaType) == rtype && r.pod == nil && !d.isReady(rtype) {
 			return true
 		}
 	}

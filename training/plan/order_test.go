@@ -49,12 +49,12 @@ func TestOrderOfRecord(t *testing.T) {
 // Without replicas of the awaited type there is nothing to wait for.
 func TestOrderWithoutTheOther(t *testing.T) {
 	none := 0
-	for name, roles := range map[string]map[string]roleKnobs{
+	for name, rtypes := range map[string]map[string]replicaTypeKnobs{
 		"not named": {"Chief": {}},
 		"none":      {"Chief": {}, "Worker": {Replicas: &none}},
 	} {
 		w := newCluster()
-		w.kind, w.Roles = withLauncher(), roles
+		w.kind, w.ReplicaTypes = withLauncher(), rtypes
 		w.step(t)
 		if got := names(w.step(t)); !slices.Equal(got, []string{"Pod j-launcher"}) {
 			t.Errorf("%s: created %v", name, got)
@@ -65,7 +65,7 @@ func TestOrderWithoutTheOther(t *testing.T) {
 // A pod that has begun stays, whatever becomes of those that it waited for; one that takes its place waits again.
 func TestOrderOfSuccessors(t *testing.T) {
 	w := launched(t, "Running")
-	w.Roles["Chief"] = roleKnobs{Restart: "OnFailure"}
+	w.ReplicaTypes["Chief"] = replicaTypeKnobs{Restart: "OnFailure"}
 	w.step(t)
 	w.setPod(t, "j-launcher", "Running")
 	w.setPod(t, "j-worker-0", "gone")

@@ -25,19 +25,19 @@ func anyMPIV2Beta1(t *rapid.T) *cluster {
 	w := newCluster()
 	w.become(v2beta1.MPIJob())
 	restart := rapid.SampledFrom([]string{"OnFailure", "Never"})
-	role := func(name string, replicas int) roleKnobs {
-		return roleKnobs{Replicas: &replicas, Restart: restart.Draw(t, "policy of "+name), Ports: []training.Port{},
+	replicaSpec := func(name string, replicas int) replicaTypeKnobs {
+		return replicaTypeKnobs{Replicas: &replicas, Restart: restart.Draw(t, "policy of "+name), Ports: []training.Port{},
 			Template: `{"spec":{"containers":[{"name":"main","image":"mpi"}]}}`}
 	}
 	all := w.anyKnobs(t)
 	w.knobs = knobs{Clean: all.Clean, TTL: all.TTL, Deadline: all.Deadline, Backoff: all.Backoff, Suspend: all.Suspend, Gang: all.Gang, Native: all.Native,
-		Roles: map[string]roleKnobs{"Launcher": role("Launcher", 1)}, MPI: map[string]any{
+		ReplicaTypes: map[string]replicaTypeKnobs{"Launcher": replicaSpec("Launcher", 1)}, MPI: map[string]any{
 			"runLauncherAsWorker":    rapid.Bool().Draw(t, "launcher works"),
 			"launcherCreationPolicy": rapid.SampledFrom([]string{"", "AtStartup", "WaitForWorkersReady"}).Draw(t, "creation"),
 			"mpiImplementation":      rapid.SampledFrom([]string{"", "OpenMPI", "Intel", "MPICH"}).Draw(t, "implementation"),
 		}}
 	if rapid.Bool().Draw(t, "workers") {
-		w.Roles["Worker"] = role("Worker", rapid.IntRange(1, 3).Draw(t, "number of workers"))
+		w.ReplicaTypes["Worker"] = replicaSpec("Worker", rapid.IntRange(1, 3).Draw(t, "number of workers"))
 	}
 	return w
 }
@@ -142,9 +142,9 @@ func TestWhateverHappensToBatch(t *testing.T) {
 				jobs++
 			}
 			w.happenToBatch(t)
-			roles := w.Roles
+			rtypes := w.ReplicaTypes
 			w.happen(t)
-			w.Roles = roles // those that are drawn for all kinds are not legal here
+			w.ReplicaTypes = rtypes // those that are drawn for all kinds are not legal here
 		}
 	})
 	if jobs == 0 {

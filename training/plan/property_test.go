@@ -30,7 +30,7 @@ func (w *cluster) anyKnobs(t *rapid.T) knobs {
 		return &n
 	}
 	k := knobs{
-		Roles:         w.anyRoles(t),
+		ReplicaTypes:  w.anyReplicaTypes(t),
 		SuccessPolicy: rapid.SampledFrom([]string{"", "AllWorkers"}).Draw(t, "success"),
 		Dynamic:       rapid.Bool().Draw(t, "dynamic"),
 		Clean:         rapid.SampledFrom([]string{"All", "Running", "None"}).Draw(t, "clean"),
@@ -56,13 +56,13 @@ func anyCluster(t *rapid.T) *cluster {
 	return w
 }
 
-func (w *cluster) anyRoles(t *rapid.T) map[string]roleKnobs {
-	roles := map[string]roleKnobs{}
+func (w *cluster) anyReplicaTypes(t *rapid.T) map[string]replicaTypeKnobs {
+	rtypes := map[string]replicaTypeKnobs{}
 	for _, kind := range w.kind.ReplicaTypes {
 		name := kind.Name
 		if kind.Only != 0 {
 			if kind.Required || rapid.Bool().Draw(t, name) {
-				roles[name] = roleKnobs{Restart: rapid.SampledFrom(training.RestartPolicies()).Draw(t, "policy of "+name)}
+				rtypes[name] = replicaTypeKnobs{Restart: rapid.SampledFrom(training.RestartPolicies()).Draw(t, "policy of "+name)}
 			}
 			continue
 		}
@@ -71,13 +71,13 @@ func (w *cluster) anyRoles(t *rapid.T) map[string]roleKnobs {
 		}
 		if rapid.Bool().Draw(t, name) {
 			replicas := rapid.IntRange(0, 3).Draw(t, "replicas of "+name)
-			roles[name] = roleKnobs{Replicas: &replicas, Restart: rapid.SampledFrom(training.RestartPolicies()).Draw(t, "policy of "+name)}
+			rtypes[name] = replicaTypeKnobs{Replicas: &replicas, Restart: rapid.SampledFrom(training.RestartPolicies()).Draw(t, "policy of "+name)}
 		}
 	}
-	if len(roles) == 0 {
-		roles["Worker"] = roleKnobs{}
+	if len(rtypes) == 0 {
+		rtypes["Worker"] = replicaTypeKnobs{}
 	}
-	return roles
+	return rtypes
 }
 
 // happen changes something in the cluster, as a kubelet, a user or an attacker would.
@@ -119,9 +119,9 @@ func (w *cluster) happen(t *rapid.T) {
 			delete(w.pods, p.Name)
 		}
 	case 10:
-		w.change(nil, 1, pass{Edit: []byte("{}")})
-		if rapid.Bool().Draw(t, "roles") {
-			w.Roles = w.anyRoles(t)
+		w.change(nil, 1, step{Edit: []byte("{}")})
+		if rapid.Bool().Draw(t, "replica types") {
+			w.ReplicaTypes = w.anyReplicaTypes(t)
 		} else {
 			w.Suspend = !w.Suspend
 		}
@@ -239,7 +239,7 @@ func TestWhateverHappens(t *testing.T) {
 		w := anyCluster(t)
 		w.knobs = w.anyKnobs(t)
 		w.prune, w.aging = rapid.Bool().Draw(t, "prune"), rapid.Bool().Draw(t, "aging")
-		for range rapid.IntRange(1, 25).Draw(t, "passes") {
+		for range rapid.IntRange(1, 25).Draw(t, "reconciles") {
 			o := w.observe()
 			before := training.Head{Status: copyStatus(o.Head.Status)}
 			p := Make(o)
@@ -264,7 +264,7 @@ func TestWhateverHappens(t *testing.T) {
 				t.Fatalf("on record twice: %+v\nand %+v", p.Ledger, again.Ledger)
 			}
 			if again := Make(w.observe()); again.Status != nil {
-				// A pass may have more to say only if the cluster went on: what was deleted is gone.
+				// A reconcile may have more to say only if the cluster went on: what was deleted is gone.
 				if p.Delete == nil {
 					t.Fatalf("written twice: %+v\nand %+v", p.Status, again.Status)
 				}
@@ -274,29 +274,29 @@ func TestWhateverHappens(t *testing.T) {
 	})
 }
 
-// checkPlaces: never more live pods of the names that we make than replicas asked for, right after a pass.
+// checkPlaces: never more live pods of the names that we make than replicas asked for, right after a reconcile.
 func checkPlaces(t *rapid.T, w *cluster) {
 	if len(w.problems) > 0 || terminal(&w.status) != "" || w.Suspend {
 		return
 	}
 	job := w.job(w.observe().Head)
-	for _, role := range job.ReplicaTypes {
+	for _, rtype := range job.ReplicaTypes {
 		live := 0
 		for name, p := range w.pods {
 			rest, ours := strings.CutPrefix(name, "j-")
 			label, index, _ := strings.Cut(rest, "-")
-			if ours && label == role.Label && !strings.HasPrefix(index, "-") && p.Phase != corev1.PodFailed && !p.Deleting {
+			if ours && label == rtype.Label && !strings.HasPrefix(index, "-") && p.Phase != corev1.PodFailed && !p.Deleting {
 				live++
 			}
 		}
-		if live > role.Replicas {
-			t.Fatalf("%d live pods for %d replicas of %s: %v", live, role.Replicas, role.Name, w.pods)
+		if live > rtype.Replicas {
+			t.Fatalf("%d live pods for %d replicas of %s: %v", live, rtype.Replicas, rtype.Name, w.pods)
 		}
 	}
 }
 
 // TestConverges: left alone with kubelets that run what they are given to a good end, every job comes to rest,
-// with the terminal condition that its lead calls for, and then no plan writes anything.
+// with the terminal condition that its success replica type calls for, and then no plan writes anything.
 func TestConverges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := anyCluster(t)
@@ -332,14 +332,14 @@ func TestConverges(t *testing.T) {
 			}
 		}
 		job := w.job(w.observe().Head)
-		lead := job.ReplicaType(job.Success.ReplicaType)
-		if lead != nil && lead.Replicas > 0 && !w.Dynamic && w.status.Terminal() == "" {
+		success := job.ReplicaType(job.Success.ReplicaType)
+		if success != nil && success.Replicas > 0 && !w.Dynamic && w.status.Terminal() == "" {
 			t.Fatalf("no terminal condition: %+v", w.status)
 		}
 	})
 }
 
-// TestTerminalConditions: a fresh job whose pods all end well succeeds if it has a lead with replicas.
+// TestTerminalConditions: a fresh job whose pods all end well succeeds if it has a success replica type with replicas.
 func TestTerminalConditions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := anyCluster(t)
@@ -362,7 +362,7 @@ func TestTerminalConditions(t *testing.T) {
 		}
 		want := training.ConditionType("")
 		job := w.job(w.observe().Head)
-		if lead := job.ReplicaType(job.Success.ReplicaType); lead != nil && lead.Replicas > 0 {
+		if success := job.ReplicaType(job.Success.ReplicaType); success != nil && success.Replicas > 0 {
 			want = training.Succeeded
 		}
 		if got := w.status.Terminal(); got != want {

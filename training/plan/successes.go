@@ -16,6 +16,7 @@ import (
 //	its pod                                    the record
 //	has succeeded, and is not being deleted    names it, when that is due: see recordIn
 //	is being deleted, or is gone               stays as it is: what stops because it is deleted has not succeeded
+//	has failed                                 forgets it, at once: somebody else has written that
 //	was scaled in                              forgets it, at once
 //	(the job is suspended)                     forgets all, at once
 //	(the job is over)                          is replaced by the terminal condition
@@ -31,7 +32,8 @@ func (d *draft) recall() {
 	}
 	for i := range d.replicas {
 		r := &d.replicas[i]
-		if r.recorded = d.ledger.Succeeded[r.replicaType.Label].Has(r.index); r.recorded {
+		failed := r.pod != nil && r.pod.Phase == corev1.PodFailed
+		if r.recorded = d.ledger.Succeeded[r.replicaType.Label].Has(r.index) && !failed; r.recorded {
 			known--
 		}
 	}
@@ -117,8 +119,8 @@ func (d *draft) recordIn() time.Duration {
 // countedBefore: the status on record counts a success that the ledger does not name.
 func (d *draft) countedBefore() bool {
 	for i := range d.Job.ReplicaTypes {
-		role := &d.Job.ReplicaTypes[i]
-		if int(d.Head.Status.ReplicaStatuses[role.Name].Succeeded) > d.ledger.Succeeded[role.Label].Count() {
+		rtype := &d.Job.ReplicaTypes[i]
+		if int(d.Head.Status.ReplicaStatuses[rtype.Name].Succeeded) > d.ledger.Succeeded[rtype.Label].Count() {
 			return true
 		}
 	}

@@ -15,11 +15,39 @@ import (
 	"stoic/training"
 )
 
+// TestFailureContradictsTheRecord: a record says that a replica has succeeded whose pod has failed. Only somebody else can have
+// written that, and it is forgotten: else the job would succeed as soon as the failed pod is deleted to be replaced.
+func TestFailureContradictsTheRecord(t *testing.T) {
+	for _, deleting := range []bool{false, true} {
+		w := newCluster()
+		w.ReplicaTypes = map[string]replicaTypeKnobs{"Worker": {Restart: "OnFailure"}}
+		do := func() Plan {
+			t.Helper()
+			p := Make(w.observe())
+			if err := w.apply(p); err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
+		do()
+		pod := w.pods["j-worker-0"]
+		pod.Phase, pod.Deleting = corev1.PodFailed, deleting
+		w.ledger = training.Ledger{Job: w.meta.UID, Succeeded: map[string]training.Indices{"worker": training.ParseIndices("0")}}
+		if p := do(); p.Ledger == nil || p.Ledger.Succeeded["worker"].Has(0) {
+			t.Errorf("deleting %t: the ledger is %+v, want one without the success", deleting, p.Ledger)
+		}
+		delete(w.pods, "j-worker-0")
+		if p := do(); w.status.Terminal() != "" || len(p.Create) == 0 {
+			t.Errorf("deleting %t: the job is %q, and %d objects are created in place of the pod", deleting, w.status.Terminal(), len(p.Create))
+		}
+	}
+}
+
 // TestSuccessesWait: a success is put on record without a write of its own where that can be, and in time in any case.
 func TestSuccessesWait(t *testing.T) {
 	w := newCluster()
 	four := 4
-	w.SuccessPolicy, w.Roles = "AllWorkers", map[string]roleKnobs{"Worker": {Replicas: &four}}
+	w.SuccessPolicy, w.ReplicaTypes = "AllWorkers", map[string]replicaTypeKnobs{"Worker": {Replicas: &four}}
 	set := func(index int, phase corev1.PodPhase, deleting bool) {
 		p := w.pods[fmt.Sprint("j-worker-", index)]
 		p.Phase, p.Deleting = phase, deleting
@@ -84,7 +112,7 @@ func TestSuccessesHold(t *testing.T) {
 		workers := rapid.IntRange(1, 12).Draw(t, "workers")
 		w := newCluster()
 		w.SuccessPolicy = "AllWorkers"
-		w.Roles = map[string]roleKnobs{"Worker": {Replicas: &workers, Restart: "OnFailure"}}
+		w.ReplicaTypes = map[string]replicaTypeKnobs{"Worker": {Replicas: &workers, Restart: "OnFailure"}}
 		recorded := map[string]types.UID{} // the pod that stood when the success was put on record
 		for round := 0; w.status.Terminal() == ""; round++ {
 			if round > 500 {

@@ -31,8 +31,8 @@ func add(to training.ReplicaStatus, pod *training.Pod) training.ReplicaStatus {
 func (d *draft) tally() {
 	counts := make(map[string]training.ReplicaStatus, len(d.Job.ReplicaTypes))
 	for i := range d.Job.ReplicaTypes {
-		role := &d.Job.ReplicaTypes[i]
-		counts[role.Name] = training.ReplicaStatus{Selector: d.selector(role)}
+		rtype := &d.Job.ReplicaTypes[i]
+		counts[rtype.Name] = training.ReplicaStatus{Selector: d.selector(rtype)}
 	}
 	for _, r := range d.replicas {
 		switch {
@@ -49,12 +49,12 @@ func (d *draft) tally() {
 }
 
 // selector finds the pods of a replica type, in the form of a query, if the kind's status says so.
-func (d *draft) selector(role *training.ReplicaType) string {
+func (d *draft) selector(rtype *training.ReplicaType) string {
 	if !d.Head.Kind.Selectors {
 		return ""
 	}
 	return training.LabelJob + "=" + d.Head.Meta.Name + "," + training.LabelOperator + "=" + d.Head.Kind.Controller + "," +
-		training.LabelReplicaType + "=" + role.Label
+		training.LabelReplicaType + "=" + rtype.Label
 }
 
 // still keeps the counts on record, of a job whose pods may be gone, except that nothing is active.
@@ -98,21 +98,21 @@ func (d *draft) ranForAnother(name string) bool {
 // and that are on record or found; a label that names another replica type counts nowhere.
 func (d *draft) tallyByLabel() {
 	counts := make(map[string]training.ReplicaStatus)
-	for _, role := range d.Head.Kind.ReplicaTypes {
-		old, known := d.status.ReplicaStatuses[role.Name]
+	for _, rtype := range d.Head.Kind.ReplicaTypes {
+		old, known := d.status.ReplicaStatuses[rtype.Name]
 		found := training.ReplicaStatus{Selector: old.Selector}
 		for _, pods := range [][]training.Pod{d.Pods, d.BatchPods} {
 			for i := range pods {
-				if pods[i].ReplicaType == role.Label {
+				if pods[i].ReplicaType == rtype.Label {
 					found, known = add(found, &pods[i]), true
 				}
 			}
 		}
-		if n := d.goneSuccesses(role.Label); n > 0 {
+		if n := d.goneSuccesses(rtype.Label); n > 0 {
 			found.Succeeded, known = found.Succeeded+int32(n), true
 		}
 		if known {
-			counts[role.Name] = found
+			counts[rtype.Name] = found
 		}
 	}
 	d.status.ReplicaStatuses = counts

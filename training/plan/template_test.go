@@ -34,7 +34,7 @@ func TestPodTemplate(t *testing.T) {
 		"a container of nothing":   {`{"spec":{"containers":[{"env":null},{}]}}`, true, one, `{"containers":[{"env":[{"name":"A","value":"x\"<&>"}]},{}]}`},
 		"a name with escapes":      {`{"spec":{"containers":[{"name":"\u0074ensorflow"}]}}`, false, one, `{"containers":[{"env":[{"name":"A","value":"x\"<&>"}],"name":"\u0074ensorflow"}]}`},
 		"numbers stay exact":       {`{"spec":{"x":123456789012345678901234567890.10,"containers":[]}}`, false, one, `{"containers":[],"x":123456789012345678901234567890.10}`},
-		// The converter lets none of these through; they must not stop the pass.
+		// The converter lets none of these through; they must not stop the reconcile.
 		"no object":       {`[1]`, false, one, `{}`},
 		"broken":          {`{`, false, one, `{}`},
 		"nothing":         {``, false, one, `{}`},

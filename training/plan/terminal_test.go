@@ -12,8 +12,8 @@ import (
 // put into the ledger, so that a status which is wiped later can be put back. Found by the fault rig (G14).
 func TestTerminalConditionIsNotedWhenPodsGo(t *testing.T) {
 	w := newCluster()
-	w.Roles, w.Clean = map[string]roleKnobs{"Worker": {}}, "None"
-	pass := func() Plan {
+	w.ReplicaTypes, w.Clean = map[string]replicaTypeKnobs{"Worker": {}}, "None"
+	reconcile := func() Plan {
 		w.settle()
 		p := Make(w.observe())
 		if err := w.apply(p); err != nil {
@@ -21,14 +21,14 @@ func TestTerminalConditionIsNotedWhenPodsGo(t *testing.T) {
 		}
 		return p
 	}
-	pass()
+	reconcile()
 	w.settle()
 	w.pods["j-worker-0"].Phase = corev1.PodSucceeded
-	pass()
+	reconcile()
 	if w.status.Terminal() != training.Succeeded {
 		t.Fatalf("the status: %+v", w.status)
 	}
-	if p := pass(); p.Ledger != nil {
+	if p := reconcile(); p.Ledger != nil {
 		t.Errorf("the terminal condition is noted while the pod stays: %+v", p.Ledger)
 	}
 	w.slow = true // the pod is seen to go
@@ -52,7 +52,7 @@ func TestTerminalConditionIsNotedWhenPodsGo(t *testing.T) {
 // has just ended; those that ended long ago cost nothing when an operator begins. Found by the fault rig (G14).
 func TestTerminalConditionIsNotedAfterPodsWent(t *testing.T) {
 	w := newCluster()
-	w.Roles, w.Clean = map[string]roleKnobs{"Worker": {}}, "None"
+	w.ReplicaTypes, w.Clean = map[string]replicaTypeKnobs{"Worker": {}}, "None"
 	for range 2 {
 		w.settle()
 		if err := w.apply(Make(w.observe())); err != nil {

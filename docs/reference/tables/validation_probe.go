@@ -53,23 +53,23 @@ type reported struct {
 
 // right is a job in which nothing is wrong, with something to refer to.
 func right(kind *training.Kind) map[string]any {
-	roles := map[string]any{}
+	rtypes := map[string]any{}
 	for _, known := range kind.ReplicaTypes {
 		if !known.Required && known.Name != "Worker" {
 			continue
 		}
-		role := map[string]any{"template": map[string]any{"spec": map[string]any{
+		rtype := map[string]any{"template": map[string]any{"spec": map[string]any{
 			"containers": []any{map[string]any{"name": cmp.Or(kind.Container, "x"), "image": "x"}},
 			"volumes":    []any{map[string]any{"name": "x"}},
 		}}}
 		if known.Replicas < known.AtLeast {
-			role["replicas"] = int64(known.AtLeast)
+			rtype["replicas"] = int64(known.AtLeast)
 		}
-		roles[known.Name] = role
+		rtypes[known.Name] = rtype
 	}
 	return map[string]any{
 		"apiVersion": kind.APIVersion(), "kind": kind.Name, "metadata": map[string]any{"name": "x", "namespace": "default"},
-		"spec": map[string]any{kind.ReplicaSpecsField: roles},
+		"spec": map[string]any{kind.ReplicaSpecsField: rtypes},
 	}
 }
 

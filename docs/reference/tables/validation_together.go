@@ -11,15 +11,15 @@ import (
 
 // parts of a right job, to be put wrong.
 type parts struct {
-	meta, spec, roles, worker, template, pod, container map[string]any
+	meta, spec, rtypes, worker, template, pod, container map[string]any
 }
 
 func (s *survey) parts() parts {
 	var p parts
 	p.meta, _ = s.whole["metadata"].(map[string]any)
 	p.spec, _ = s.whole["spec"].(map[string]any)
-	p.roles, _ = p.spec[s.kind.ReplicaSpecsField].(map[string]any)
-	p.worker, _ = p.roles["Worker"].(map[string]any)
+	p.rtypes, _ = p.spec[s.kind.ReplicaSpecsField].(map[string]any)
+	p.worker, _ = p.rtypes["Worker"].(map[string]any)
 	p.template, _ = p.worker["template"].(map[string]any)
 	p.pod, _ = p.template["spec"].(map[string]any)
 	containers, _ := p.pod["containers"].([]any)
@@ -39,8 +39,8 @@ func mistakes() []mistake {
 	}
 	variable := map[string]any{"name": "A", "value": "1", "valueFrom": map[string]any{"fieldRef": map[string]any{"fieldPath": "status.podIP"}}}
 	return []mistake{
-		{"`Worker` and `worker`", func(p parts) { p.roles["worker"] = p.worker }},
-		{"`Wroker`", func(p parts) { p.roles["Wroker"] = p.worker }},
+		{"`Worker` and `worker`", func(p parts) { p.rtypes["worker"] = p.worker }},
+		{"`Wroker`", func(p parts) { p.rtypes["Wroker"] = p.worker }},
 		{"a job's name of 60 letters", func(p parts) { p.meta["name"] = strings.Repeat("a", 60) }},
 		{"a second container and an init container, both named `a`", func(p parts) {
 			a := map[string]any{"name": "a", "image": "x"}
@@ -74,14 +74,14 @@ func mistakes() []mistake {
 
 func mistakesOfTFJob() []mistake {
 	return []mistake{
-		{"`Chief` and `Master`", func(p parts) { p.roles["Chief"], p.roles["Master"] = p.worker, p.worker }},
+		{"`Chief` and `Master`", func(p parts) { p.rtypes["Chief"], p.rtypes["Master"] = p.worker, p.worker }},
 		{"`replicas: 20000`", func(p parts) { p.worker["replicas"] = int64(20000) }},
 		{"`PS` and `Worker`, each with `replicas: 12000`", func(p parts) {
 			p.worker["replicas"] = int64(12000)
-			p.roles["PS"] = p.worker
+			p.rtypes["PS"] = p.worker
 			p.spec["enableDynamicWorker"] = true
 		}},
-		{"`pytorchReplicaSpecs`", func(p parts) { p.spec["pytorchReplicaSpecs"] = p.roles }},
+		{"`pytorchReplicaSpecs`", func(p parts) { p.spec["pytorchReplicaSpecs"] = p.rtypes }},
 	}
 }
 
@@ -91,13 +91,13 @@ func mistakesOf(kind *training.Kind) []mistake {
 	if kind == kinds.PyTorchJob() {
 		all = mistakesOfPyTorchJob()
 	}
-	for _, role := range kind.ReplicaTypes {
-		if role.Required {
-			all = append(all, mistake{"no " + code(role.Name), func(p parts) { delete(p.roles, role.Name) }})
+	for _, rtype := range kind.ReplicaTypes {
+		if rtype.Required {
+			all = append(all, mistake{"no " + code(rtype.Name), func(p parts) { delete(p.rtypes, rtype.Name) }})
 		}
-		if role.Only != 0 {
-			all = append(all, mistake{fmt.Sprintf("%s with `replicas: %d`", code(role.Name), role.Only+1), func(p parts) {
-				p.roles[role.Name] = map[string]any{"replicas": int64(role.Only) + 1, "template": p.template}
+		if rtype.Only != 0 {
+			all = append(all, mistake{fmt.Sprintf("%s with `replicas: %d`", code(rtype.Name), rtype.Only+1), func(p parts) {
+				p.rtypes[rtype.Name] = map[string]any{"replicas": int64(rtype.Only) + 1, "template": p.template}
 			}})
 		}
 	}
@@ -106,11 +106,11 @@ func mistakesOf(kind *training.Kind) []mistake {
 			p.spec["elasticPolicy"] = map[string]any{"minReplicas": int64(3), "maxReplicas": int64(2)}
 		}})
 	}
-	return append(all, mistake{"`Chief`", func(p parts) { p.roles["Chief"] = p.worker }},
-		mistake{"`worker` in place of `Worker`", func(p parts) { p.roles["worker"] = p.worker; delete(p.roles, "Worker") }},
+	return append(all, mistake{"`Chief`", func(p parts) { p.rtypes["Chief"] = p.worker }},
+		mistake{"`worker` in place of `Worker`", func(p parts) { p.rtypes["worker"] = p.worker; delete(p.rtypes, "Worker") }},
 		mistake{"`replicas: 19000`", func(p parts) { p.worker["replicas"] = int64(19000) }},
 		mistake{"a pod of 10,000 containers", manyContainers},
-		mistake{"`tfReplicaSpecs`", func(p parts) { p.spec["tfReplicaSpecs"] = p.roles }})
+		mistake{"`tfReplicaSpecs`", func(p parts) { p.spec["tfReplicaSpecs"] = p.rtypes }})
 }
 
 func manyContainers(p parts) {
@@ -123,7 +123,7 @@ func manyContainers(p parts) {
 
 func mistakesOfPyTorchJob() []mistake {
 	master := func(p parts, replicas int) {
-		p.roles["Master"] = map[string]any{"replicas": int64(replicas), "template": p.template}
+		p.rtypes["Master"] = map[string]any{"replicas": int64(replicas), "template": p.template}
 	}
 	elastic := func(policy map[string]any) func(parts) {
 		return func(p parts) { p.spec["elasticPolicy"] = policy }
@@ -132,7 +132,7 @@ func mistakesOfPyTorchJob() []mistake {
 		{"`Master` with `replicas: 0`", func(p parts) { master(p, 0) }},
 		{"`elasticPolicy` and no `Worker`", func(p parts) {
 			master(p, 1)
-			delete(p.roles, "Worker")
+			delete(p.rtypes, "Worker")
 			elastic(map[string]any{})(p)
 		}},
 		{"`nProcPerNode: 2`", elastic(map[string]any{"nProcPerNode": int64(2)})},

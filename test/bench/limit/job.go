@@ -25,20 +25,20 @@ type job struct {
 	dynamic  bool
 	limit    int // of restarts
 
-	restarts      int
-	started       bool // Running is on record, or under way
-	over          bool
-	lead          string // the pod whose success is the job's
-	startTime     string
-	writing       sync.Mutex
-	roleTemplates map[string]corev1.PodTemplateSpec
+	restarts             int
+	started              bool // Running is on record, or under way
+	over                 bool
+	decides              string // the pod whose success is the job's
+	startTime            string
+	writing              sync.Mutex
+	replicaTypeTemplates map[string]corev1.PodTemplateSpec
 }
 
 type replica struct {
-	role, label, name string
-	index             int
-	policy            string
-	phase             string
+	rtype, label, name string
+	index              int
+	policy             string
+	phase              string
 }
 
 // spec is what is read of a job's.
@@ -61,28 +61,28 @@ func read(seen *wire.Job) *job {
 	if json.Unmarshal(seen.Spec, &s) != nil || s.RunPolicy.Suspend {
 		return nil
 	}
-	j := &job{meta: seen.Metadata, byName: map[string]*replica{}, roleTemplates: map[string]corev1.PodTemplateSpec{},
-		lead: training.ChildName(seen.Metadata.Name, "worker", 0), dynamic: s.EnableDynamicWorker, limit: 1 << 30}
+	j := &job{meta: seen.Metadata, byName: map[string]*replica{}, replicaTypeTemplates: map[string]corev1.PodTemplateSpec{},
+		decides: training.ChildName(seen.Metadata.Name, "worker", 0), dynamic: s.EnableDynamicWorker, limit: 1 << 30}
 	if s.RunPolicy.BackoffLimit != nil {
 		j.limit = *s.RunPolicy.BackoffLimit
 	}
 	cluster := map[string][]string{}
 	for _, kind := range kinds.TFJob().ReplicaTypes {
-		role, found := s.TFReplicaSpecs[kind.Name]
+		rtype, found := s.TFReplicaSpecs[kind.Name]
 		if !found {
 			continue
 		}
 		count := 1
-		if role.Replicas != nil {
-			count = *role.Replicas
+		if rtype.Replicas != nil {
+			count = *rtype.Replicas
 		}
-		if role.RestartPolicy == "Never" || role.RestartPolicy == "ExitCode" || role.RestartPolicy == "" {
-			role.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
+		if rtype.RestartPolicy == "Never" || rtype.RestartPolicy == "ExitCode" || rtype.RestartPolicy == "" {
+			rtype.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
 		}
-		j.roleTemplates[kind.Name] = role.Template
+		j.replicaTypeTemplates[kind.Name] = rtype.Template
 		for i := range count {
 			name := training.ChildName(j.meta.Name, kind.Label, i)
-			j.replicas = append(j.replicas, replica{role: kind.Name, label: kind.Label, name: name, index: i, policy: role.RestartPolicy})
+			j.replicas = append(j.replicas, replica{rtype: kind.Name, label: kind.Label, name: name, index: i, policy: rtype.RestartPolicy})
 			cluster[kind.Label] = append(cluster[kind.Label], j.address(kind.Label, i))
 		}
 	}
@@ -120,7 +120,7 @@ const (
 // next: the pod of r has changed its phase.
 func (j *job) next(r *replica, p *wire.Pod) action {
 	switch {
-	case r.phase == "Succeeded" && r.name == j.lead:
+	case r.phase == "Succeeded" && r.name == j.decides:
 		j.over = true
 		return succeeded
 	case r.phase == "Failed" && j.restarts < j.limit && r.policy == "ExitCode" && exitCode(p) >= 128:
@@ -177,7 +177,7 @@ func (j *job) status(next action) []byte {
 func (j *job) counts() map[string]training.ReplicaStatus {
 	counts := map[string]training.ReplicaStatus{}
 	for i := range j.replicas {
-		count := counts[j.replicas[i].role]
+		count := counts[j.replicas[i].rtype]
 		switch j.replicas[i].phase {
 		case "Running":
 			count.Active++
@@ -186,7 +186,7 @@ func (j *job) counts() map[string]training.ReplicaStatus {
 		case "Failed":
 			count.Failed++
 		}
-		counts[j.replicas[i].role] = count
+		counts[j.replicas[i].rtype] = count
 	}
 	return counts
 }
@@ -202,10 +202,10 @@ func (j *job) objectMeta(r *replica) metav1.ObjectMeta {
 
 // pod makes a replica's pod.
 func (j *job) pod(r *replica) []byte {
-	template := j.roleTemplates[r.role]
+	template := j.replicaTypeTemplates[r.rtype]
 	pod := corev1.Pod{ObjectMeta: j.objectMeta(r), Spec: *template.Spec.DeepCopy()}
 	pod.APIVersion, pod.Kind, pod.Annotations = "v1", "Pod", template.Annotations
-	if r.name == j.lead {
+	if r.name == j.decides {
 		pod.Labels[training.LabelJobRole] = training.JobRoleMaster
 	}
 	cluster := j.cluster

@@ -47,13 +47,13 @@ func TestActions(t *testing.T) {
 		phases []string
 		want   action
 	}{
-		"one runs":          {two, []string{"j-ps-0", "Running"}, nothing},
-		"all run":           {two, []string{"j-ps-0", "Running", "j-worker-0", "Running", "j-worker-1", "Running"}, running},
-		"another succeeds":  {two, []string{"j-worker-1", "Succeeded"}, nothing},
-		"the lead succeeds": {two, []string{"j-worker-0", "Succeeded"}, succeeded},
-		"one fails":         {two, []string{"j-worker-1", "Failed"}, failed},
-		"one is retried":    {retry, []string{"j-worker-0", "Failed"}, replace},
-		"twice":             {retry, []string{"j-worker-0", "Failed", "j-worker-0", "Failed"}, failed},
+		"one runs":                     {two, []string{"j-ps-0", "Running"}, nothing},
+		"all run":                      {two, []string{"j-ps-0", "Running", "j-worker-0", "Running", "j-worker-1", "Running"}, running},
+		"another succeeds":             {two, []string{"j-worker-1", "Succeeded"}, nothing},
+		"the success replica succeeds": {two, []string{"j-worker-0", "Succeeded"}, succeeded},
+		"one fails":                    {two, []string{"j-worker-1", "Failed"}, failed},
+		"one is retried":               {retry, []string{"j-worker-0", "Failed"}, replace},
+		"twice":                        {retry, []string{"j-worker-0", "Failed", "j-worker-0", "Failed"}, failed},
 	} {
 		j := example(t, c.spec)
 		if got := j.phases(c.phases...); got != c.want {

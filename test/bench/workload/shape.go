@@ -33,7 +33,7 @@ func (s shape) body(name string) []byte {
 		policy = "ExitCode"
 		run["backoffLimit"] = s.retries
 	}
-	role := func(count int) map[string]any {
+	rtype := func(count int) map[string]any {
 		return map[string]any{"replicas": count, "restartPolicy": policy, "template": map[string]any{
 			"metadata": map[string]any{"annotations": annotations},
 			"spec": map[string]any{"containers": []any{map[string]any{"name": "tensorflow", "image": "training:1",
@@ -41,11 +41,11 @@ func (s shape) body(name string) []byte {
 				"resources": map[string]any{"requests": map[string]string{"cpu": "10m", "memory": "16Mi"}}}}},
 		}}
 	}
-	roles := map[string]any{"Worker": role(s.workers)}
+	rtypes := map[string]any{"Worker": rtype(s.workers)}
 	if s.servers > 0 {
-		roles["PS"] = role(s.servers)
+		rtypes["PS"] = rtype(s.servers)
 	}
-	spec := map[string]any{"runPolicy": run, "tfReplicaSpecs": roles}
+	spec := map[string]any{"runPolicy": run, "tfReplicaSpecs": rtypes}
 	if s.sparse {
 		spec["enableDynamicWorker"] = true
 	}

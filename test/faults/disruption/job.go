@@ -42,9 +42,9 @@ func (j job) object() *unstructured.Unstructured {
 	if j.runs > 0 {
 		annotations = map[string]any{"simulation.stoic/exit-code": "0", "simulation.stoic/run-for": j.runs.String()}
 	}
-	roles := map[string]any{}
+	rtypes := map[string]any{}
 	for name, replicas := range j.replicas() {
-		roles[name] = map[string]any{"replicas": int64(replicas), "restartPolicy": "Never",
+		rtypes[name] = map[string]any{"replicas": int64(replicas), "restartPolicy": "Never",
 			"template": map[string]any{
 				"metadata": map[string]any{"annotations": annotations},
 				"spec": map[string]any{"schedulerName": "default-scheduler",
@@ -54,16 +54,16 @@ func (j job) object() *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": j.kind.APIVersion(), "kind": j.kind.Name,
 		"metadata": map[string]any{"name": j.name, "namespace": j.namespace},
-		"spec":     map[string]any{j.kind.ReplicaSpecsField: roles},
+		"spec":     map[string]any{j.kind.ReplicaSpecsField: rtypes},
 	}}
 }
 
 // replicas by replica type: the workers, and one of each that the kind requires.
 func (j job) replicas() map[string]int {
 	replicas := map[string]int{"Worker": j.workers}
-	for _, role := range j.kind.ReplicaTypes {
-		if role.Required {
-			replicas[role.Name] = 1
+	for _, rtype := range j.kind.ReplicaTypes {
+		if rtype.Required {
+			replicas[rtype.Name] = 1
 		}
 	}
 	return replicas

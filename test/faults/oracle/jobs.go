@@ -57,14 +57,14 @@ func onePod(c *Case) (found []string) {
 	return found
 }
 
-// replicaOf a pod: the job that controls it, its role and its index; "" if it is no job's. A launcher has no index.
+// replicaOf a pod: the job that controls it, its replica type and its index; "" if it is no job's. A launcher has no index.
 func (c *Case) replicaOf(pod history.Version) string {
 	labels, owner := pod.Object.GetLabels(), c.Controller(pod.Object, pod.At)
-	role := cmp.Or(labels["training.kubeflow.org/replica-type"], labels["training.kubeflow.org/job-role"])
-	if owner == "" || role == "" {
+	rtype := cmp.Or(labels["training.kubeflow.org/replica-type"], labels["training.kubeflow.org/job-role"])
+	if owner == "" || rtype == "" {
 		return ""
 	}
-	return fmt.Sprintf("job %s, %s %s", owner, role, labels["training.kubeflow.org/replica-index"])
+	return fmt.Sprintf("job %s, %s %s", owner, rtype, labels["training.kubeflow.org/replica-index"])
 }
 
 // final: a terminal condition stays for ever, and so does its time.
@@ -130,22 +130,22 @@ func note(in map[types.UID]map[types.UID]bool, owner, uid types.UID) {
 	in[owner][uid] = true
 }
 
-// replicas is the most that a job has ever asked for, role by role.
+// replicas is the most that a job has ever asked for, replica type by replica type.
 func replicas(versions []history.Version) (sum int) {
 	most := map[string]int64{}
 	for _, v := range versions {
 		spec, _ := v.Object.Object["spec"].(map[string]any)
 		for field, value := range spec {
-			roles, ok := value.(map[string]any)
+			rtypes, ok := value.(map[string]any)
 			if !ok || !strings.HasSuffix(field, "ReplicaSpecs") {
 				continue
 			}
-			for role := range roles {
-				n, ok, err := unstructured.NestedInt64(roles, role, "replicas")
+			for rtype := range rtypes {
+				n, ok, err := unstructured.NestedInt64(rtypes, rtype, "replicas")
 				if !ok || err != nil {
 					n = 1
 				}
-				most[role] = max(most[role], n)
+				most[rtype] = max(most[rtype], n)
 			}
 		}
 	}

@@ -130,12 +130,12 @@ func observed(job *unstructured.Unstructured) bool {
 	return generation == job.GetGeneration()
 }
 
-// active: the status counts so many replicas of a role.
-func active(role string, want int64) Check {
+// active: the status counts so many replicas of a replica type.
+func active(rtype string, want int64) Check {
 	return func(v history.View) (bool, string) {
 		var count int64
 		if v.Job != nil {
-			count, _, _ = unstructured.NestedInt64(v.Job.Object, "status", "replicaStatuses", role, "active")
+			count, _, _ = unstructured.NestedInt64(v.Job.Object, "status", "replicaStatuses", rtype, "active")
 		}
 		return count == want, fmt.Sprintf("want %d active, the status says %d; %s", want, count, describe(v))
 	}

@@ -25,7 +25,7 @@ func ofKinds() []Scenario {
 }
 
 // plainKind is what a manifest without options says of its kind.
-type plainKind struct{ name, roles, container string }
+type plainKind struct{ name, rtypes, container string }
 
 func (k plainKind) resource() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "kubeflow.org", Version: "v1", Resource: strings.ToLower(k.name) + "s"}
@@ -33,12 +33,12 @@ func (k plainKind) resource() schema.GroupVersionResource {
 
 // manifest of a job with these replicas, by replica type.
 func (k plainKind) manifest(clean, restart string, replicas ...string) func(string) string {
-	var roles strings.Builder
+	var rtypes strings.Builder
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(replicas))) {
 		n := len(slices.DeleteFunc(slices.Clone(replicas), func(other string) bool { return other != name }))
-		fmt.Fprintf(&roles, "    %s: {replicas: %d, restartPolicy: %s, template: {spec: {containers: [{name: %s, image: \"training:1\"}]}}}\n", name, n, restart, k.container)
+		fmt.Fprintf(&rtypes, "    %s: {replicas: %d, restartPolicy: %s, template: {spec: {containers: [{name: %s, image: \"training:1\"}]}}}\n", name, n, restart, k.container)
 	}
 	return func(job string) string {
-		return fmt.Sprintf("apiVersion: kubeflow.org/v1\nkind: %s\nmetadata: {name: %s}\nspec:\n  runPolicy: {cleanPodPolicy: %s}\n  %s:\n%s", k.name, job, clean, k.roles, roles.String())
+		return fmt.Sprintf("apiVersion: kubeflow.org/v1\nkind: %s\nmetadata: {name: %s}\nspec:\n  runPolicy: {cleanPodPolicy: %s}\n  %s:\n%s", k.name, job, clean, k.rtypes, rtypes.String())
 	}
 }

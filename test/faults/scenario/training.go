@@ -52,19 +52,19 @@ func statuses() map[string]any {
 	}
 }
 
-// role is one replica type of a TFJob; fields stand beside replicas, pod and container in the pod's spec and container.
-type role struct {
+// replicaType is one of the replica types of a TFJob; fields stand beside replicas, pod and container in the pod's spec and container.
+type replicaType struct {
 	name                   string
 	replicas               int
 	fields, pod, container string
 }
 
 // tfJob is the manifest of one.
-func tfJob(policy string, roles ...role) func(string) string {
+func tfJob(policy string, rtypes ...replicaType) func(string) string {
 	return func(job string) string {
 		var text strings.Builder
 		fmt.Fprintf(&text, "apiVersion: kubeflow.org/v1\nkind: TFJob\nmetadata: {name: %s}\nspec:\n  runPolicy: {%s}\n  tfReplicaSpecs:\n", job, policy)
-		for _, r := range roles {
+		for _, r := range rtypes {
 			fmt.Fprintf(&text, "    %s:\n      replicas: %d\n", r.name, r.replicas)
 			if r.fields != "" {
 				fmt.Fprintf(&text, "      %s\n", r.fields)
@@ -82,7 +82,9 @@ func tfJob(policy string, roles ...role) func(string) string {
 	}
 }
 
-func workers(n int, fields string) role { return role{name: "Worker", replicas: n, fields: fields} }
+func workers(n int, fields string) replicaType {
+	return replicaType{name: "Worker", replicas: n, fields: fields}
+}
 
 // A replica that failed is made anew when its pod is ten seconds old.
 const aPause = 10 * time.Second
@@ -91,7 +93,7 @@ const aPause = 10 * time.Second
 func endings() []Scenario {
 	const running, clean = "cleanPodPolicy: Running", "cleanPodPolicy: All"
 	return []Scenario{
-		{Name: "succeed", Manifest: tfJob(running, role{name: "Chief", replicas: 1}, workers(1, ""), role{name: "PS", replicas: 1}),
+		{Name: "succeed", Manifest: tfJob(running, replicaType{name: "Chief", replicas: 1}, workers(1, ""), replicaType{name: "PS", replicas: 1}),
 			Steps: []Step{end("chief-0", 1, 0, run("worker-0", "ps-0"))},
 			End:   all(state("Succeeded"), children("chief-0 Succeeded"))},
 		{Name: "fail", Manifest: tfJob(clean, workers(2, "restartPolicy: Never")),
@@ -144,7 +146,7 @@ func edits() []Scenario {
 				end("worker-0", 2, 0, always)},
 			End: all(state("Succeeded"), children("worker-0 Succeeded"))},
 		{Name: "malformed-repaired", Paths: []string{path},
-			Manifest: tfJob("", role{name: "Worker", replicas: 1, container: `resources: {limits: {cpu: "1e1.5"}}`}),
+			Manifest: tfJob("", replicaType{name: "Worker", replicas: 1, container: `resources: {limits: {cpu: "1e1.5"}}`}),
 			Steps:    []Step{edit("repair", known, right), end("worker-0", 1, 0, always)},
 			End:      all(state("Succeeded"), children("worker-0 Succeeded"))},
 		{Name: "running-malformed-repaired", Paths: []string{path}, Manifest: tfJob("", workers(1, "")),
@@ -185,7 +187,7 @@ func others() []Scenario {
 	return []Scenario{
 		// Nothing places pods for Volcano here: their template names the scheduler that is there.
 		{Name: "gang", Flags: []string{"--gang-scheduler-name=volcano"}, Extras: []schema.GroupVersionResource{{Group: "scheduling.volcano.sh", Version: "v1beta1", Resource: "podgroups"}},
-			Manifest: tfJob("cleanPodPolicy: Running", role{name: "Worker", replicas: 2, pod: "schedulerName: default-scheduler"}),
+			Manifest: tfJob("cleanPodPolicy: Running", replicaType{name: "Worker", replicas: 2, pod: "schedulerName: default-scheduler"}),
 			Steps:    []Step{admit(), end("worker-0", 1, 0, run("worker-1"))},
 			End:      all(state("Succeeded"), children("worker-0 Succeeded"), extras())},
 		// The coscheduling plugin's group has no CRD here. The job waits, and can be suspended meanwhile.

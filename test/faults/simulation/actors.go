@@ -150,17 +150,17 @@ func (u *user) scale() {
 	if u.broken != "" {
 		return
 	}
-	r := &u.manifest.roles[len(u.manifest.roles)-1]
+	r := &u.manifest.rtypes[len(u.manifest.rtypes)-1]
 	r.replicas = u.rng.IntN(4)
-	if len(u.manifest.roles) == 1 || u.manifest.elastic {
+	if len(u.manifest.rtypes) == 1 || u.manifest.elastic {
 		r.replicas = max(r.replicas, 1)
 	}
-	u.editSpec(map[string]any{u.manifest.rolesField(): map[string]any{r.name: map[string]any{"replicas": r.replicas}}})
+	u.editSpec(map[string]any{u.manifest.replicaSpecsField(): map[string]any{r.name: map[string]any{"replicas": r.replicas}}})
 }
 
 // confuse makes the spec one that no job can be made from.
 func (u *user) confuse() {
-	field := u.manifest.rolesField()
+	field := u.manifest.replicaSpecsField()
 	worker := func(change map[string]any) map[string]any {
 		return map[string]any{field: map[string]any{"Worker": change}}
 	}
@@ -217,7 +217,7 @@ func (u *user) remove() {
 
 // squat takes the name of a child.
 func (u *user) squat() {
-	r := u.manifest.roles[u.rng.IntN(len(u.manifest.roles))]
+	r := u.manifest.rtypes[u.rng.IntN(len(u.manifest.rtypes))]
 	name := u.manifest.pod(&r, u.rng.IntN(2))
 	kind, resource := "Pod", "pods"
 	spec := map[string]any{"containers": []any{map[string]any{"name": "c", "image": "i"}}}

@@ -182,7 +182,7 @@ func (s *schedule) serve(q *request, stale bool) answer {
 		}
 	}
 	if q.method == http.MethodGet && q.name == "" {
-		clear(q.from.made) // a pass reads around caches that lag; what comes after it may trust them again
+		clear(q.from.made) // a reconcile reads around caches that lag; what comes after it may trust them again
 	}
 	known := s.judge.before(q)
 	code, body := s.model.Do(q.http)
@@ -236,7 +236,7 @@ func (s *schedule) lose(q *request) {
 	s.note("lose %s", short(q))
 	q.from.failed(q.resource)
 	err := errCut
-	if q.reflects() { // these client-go sends again by itself; of a pass nobody could say then whether it still runs
+	if q.reflects() { // these client-go sends again by itself; of a reconcile nobody could say then whether it still runs
 		err = pick(s.rng, error(syscall.ECONNRESET), io.ErrUnexpectedEOF, errCut)
 	}
 	s.reply(q, answer{err: err})

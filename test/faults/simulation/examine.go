@@ -97,9 +97,9 @@ func (s *schedule) examineOver(j *jobVersion, terminal string) {
 	if s.manifest.ttl != nil && !j.suspend {
 		s.violated("at rest: the job is over and its time to live has passed")
 	}
-	for role, n := range j.status.Replicas {
+	for rtype, n := range j.status.Replicas {
 		if n.Active != 0 {
-			s.violated("at rest: the job is over and %d replicas of %s are active", n.Active, role)
+			s.violated("at rest: the job is over and %d replicas of %s are active", n.Active, rtype)
 		}
 	}
 	s.examineTerminal(j, terminal)
@@ -138,7 +138,7 @@ func (s *schedule) examineRunning(j *jobVersion) {
 		s.violated("at rest: the deadline has passed and the job is not over")
 	}
 	wanted := map[string]bool{}
-	for _, r := range s.manifest.roles {
+	for _, r := range s.manifest.rtypes {
 		for i := range r.replicas {
 			name := s.manifest.pod(&r, i)
 			wanted[name] = true
@@ -186,7 +186,7 @@ func (s *schedule) taken(j *jobVersion, there bool) bool {
 // workersTaken says whether some worker's name is somebody else's, so that what waits for the workers waits for ever.
 func (s *schedule) workersTaken(j *jobVersion) bool {
 	pods, _ := s.mine(j)
-	workers := s.manifest.role("worker")
+	workers := s.manifest.replicaType("worker")
 	for i := range workers.replicas {
 		if name := s.manifest.pod(workers, i); pods[name] == nil && s.taken(j, s.mirror.pods[name] != nil) {
 			return true
@@ -202,7 +202,7 @@ func (s *schedule) done(j *jobVersion, label string, index int) bool {
 	if json.Unmarshal([]byte(j.ledger), &ledger) != nil || string(ledger.Job) != j.uid || !ledger.Succeeded[label].Has(index) {
 		return false
 	}
-	name := s.manifest.pod(s.manifest.role(label), index)
+	name := s.manifest.pod(s.manifest.replicaType(label), index)
 	if !s.mirror.succeeded[j.uid+"/"+name] {
 		s.violated("at rest: the ledger says that %s has succeeded, and it never did", name)
 	}
@@ -210,9 +210,9 @@ func (s *schedule) done(j *jobVersion, label string, index int) bool {
 }
 
 func (s *schedule) examineCounts(j *jobVersion, pods map[string]*pod) {
-	lead, done := s.manifest.lead()
+	decides, done := s.manifest.decides()
 	running, succeeded := 0, 0
-	for _, r := range s.manifest.roles {
+	for _, r := range s.manifest.rtypes {
 		var active, ended int32
 		for i := range r.replicas {
 			switch p := pods[s.manifest.pod(&r, i)]; {
@@ -225,10 +225,10 @@ func (s *schedule) examineCounts(j *jobVersion, pods map[string]*pod) {
 				ended++
 			}
 		}
-		if r.name == lead {
+		if r.name == decides {
 			running, succeeded = int(active), int(ended)
 			if done(pods, r.replicas, succeeded, running) {
-				s.violated("at rest: the lead has succeeded and the job has no terminal condition")
+				s.violated("at rest: the success replica type has succeeded and the job has no terminal condition")
 			}
 		}
 		if got := j.status.Replicas[r.name]; got.Active != active || got.Succeeded != ended || got.Failed != 0 {
@@ -236,6 +236,6 @@ func (s *schedule) examineCounts(j *jobVersion, pods map[string]*pod) {
 		}
 	}
 	if running > 0 && (!j.status.is("Running") || j.status.is("Restarting")) {
-		s.violated("at rest: the lead runs and the job is not Running")
+		s.violated("at rest: the success replica type runs and the job is not Running")
 	}
 }

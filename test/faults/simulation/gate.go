@@ -66,7 +66,7 @@ type process struct {
 	stop context.CancelFunc
 	done chan struct{}
 	jobs string // the resource of the jobs
-	// knows is, for each resource, the version that no pass which runs can be older than.
+	// knows is, for each resource, the version that no reconcile which runs can be older than.
 	knows map[string]int64
 	// made are the UIDs of what it was told that it has made, by resource and name.
 	made map[string]string
@@ -118,7 +118,7 @@ func (q *request) writes() bool { return q.method != http.MethodGet }
 
 func (q *request) watches() bool { return q.query.Get("watch") != "" }
 
-// reflects says that it comes from a reflector and not from a pass.
+// reflects says that it comes from a reflector and not from a reconcile.
 func (q *request) reflects() bool {
 	return q.method == http.MethodGet && q.name == "" && q.resource != "discovery" && !strings.Contains(q.query.Get("labelSelector"), "job-name")
 }

@@ -13,7 +13,7 @@ import (
 type manifest struct {
 	kind     *training.Kind
 	name     string
-	roles    []role
+	rtypes   []replicaType
 	clean    string
 	ttl      *int64
 	deadline *int64
@@ -24,7 +24,7 @@ type manifest struct {
 	node     string // where all pods run from the beginning; empty: they are never bound, and so go at once when they are deleted
 }
 
-type role struct {
+type replicaType struct {
 	name, label string
 	replicas    int
 	restart     string
@@ -32,19 +32,19 @@ type role struct {
 	after       bool // its replicas are created when the workers run
 }
 
-// pod names a replica of a role, and the service that it may have.
-func (m *manifest) pod(r *role, index int) string {
+// pod names a replica of a replica type, and the service that it may have.
+func (m *manifest) pod(r *replicaType, index int) string {
 	if r.unnumbered {
 		return m.name + "-" + r.label
 	}
 	return fmt.Sprintf("%s-%s-%d", m.name, r.label, index)
 }
 
-// role by its label.
-func (m *manifest) role(label string) *role {
-	for i := range m.roles {
-		if m.roles[i].label == label {
-			return &m.roles[i]
+// replicaType is that of a label.
+func (m *manifest) replicaType(label string) *replicaType {
+	for i := range m.rtypes {
+		if m.rtypes[i].label == label {
+			return &m.rtypes[i]
 		}
 	}
 	return nil
@@ -85,7 +85,7 @@ func drawManifest(r *rand.Rand) *manifest {
 		ttl: maybe(r, 5, 0, 20, 200), deadline: maybe(r, 6, 8, 60, 250), backoff: maybe(r, 4, 0, 1, 2), suspend: r.IntN(8) == 0,
 		node: pick(r, "", "n", "n")}
 	add := func(name, label string, replicas int) {
-		m.roles = append(m.roles, role{name: name, label: label, replicas: replicas, restart: pick(r, "Always", "OnFailure", "Never", "ExitCode")})
+		m.rtypes = append(m.rtypes, replicaType{name: name, label: label, replicas: replicas, restart: pick(r, "Always", "OnFailure", "Never", "ExitCode")})
 	}
 	switch m.kind {
 	case kinds.TFJob():
@@ -111,7 +111,7 @@ func drawManifest(r *rand.Rand) *manifest {
 		m.withoutAutoscaler(r)
 	case kinds.MPIJob():
 		add("Launcher", "launcher", 1)
-		m.roles[0].unnumbered, m.roles[0].after = true, true
+		m.rtypes[0].unnumbered, m.rtypes[0].after = true, true
 	}
 	add("Worker", "worker", 1+r.IntN(3))
 	return m
@@ -127,7 +127,7 @@ func (m *manifest) withoutAutoscaler(r *rand.Rand) {
 	}
 }
 
-func (m *manifest) rolesField() string { return m.kind.ReplicaSpecsField }
+func (m *manifest) replicaSpecsField() string { return m.kind.ReplicaSpecsField }
 
 func (m *manifest) container() string { return m.kind.Container }
 
@@ -140,15 +140,15 @@ func (m *manifest) spec() map[string]any {
 		}
 	}
 	policy["suspend"] = m.suspend
-	roles := map[string]any{}
-	for _, r := range m.roles {
+	rtypes := map[string]any{}
+	for _, r := range m.rtypes {
 		pod := map[string]any{"containers": []any{map[string]any{"name": m.container(), "image": "i"}}}
 		if m.node != "" {
 			pod["nodeName"] = m.node
 		}
-		roles[r.name] = map[string]any{"replicas": r.replicas, "restartPolicy": r.restart, "template": map[string]any{"spec": pod}}
+		rtypes[r.name] = map[string]any{"replicas": r.replicas, "restartPolicy": r.restart, "template": map[string]any{"spec": pod}}
 	}
-	spec := map[string]any{"runPolicy": policy, m.rolesField(): roles}
+	spec := map[string]any{"runPolicy": policy, m.replicaSpecsField(): rtypes}
 	if m.all {
 		spec["successPolicy"] = "AllWorkers"
 	}
@@ -172,10 +172,10 @@ func encode(v any) []byte {
 	return text
 }
 
-// lead is the role that decides whether the job has succeeded, and when it has.
-func (m *manifest) lead() (name string, done func(pods map[string]*pod, wanted, succeeded, running int) bool) {
+// decides is the replica type that decides whether the job has succeeded, and when it has.
+func (m *manifest) decides() (name string, done func(pods map[string]*pod, wanted, succeeded, running int) bool) {
 	all := func(_ map[string]*pod, wanted, succeeded, _ int) bool { return wanted > 0 && succeeded == wanted }
-	if first := m.roles[0].name; first != "PS" && first != "Worker" {
+	if first := m.rtypes[0].name; first != "PS" && first != "Worker" {
 		return first, all
 	}
 	switch {

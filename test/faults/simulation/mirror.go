@@ -32,7 +32,7 @@ type jobVersion struct {
 	ledger   string
 	suspend  bool
 	clean    string
-	replicas map[string]int // by label of the role
+	replicas map[string]int // by label of the replica type
 	broken   string         // the path of what is wrong with it
 	status   jobStatus
 }
@@ -163,8 +163,8 @@ func (m *mirror) readJob(c apimodel.Change, broken string) jobVersion {
 	v.ledger, _ = apimodel.Get(c.Tree, "metadata", "annotations", labelLedger).(string)
 	v.suspend, _ = apimodel.Get(c.Tree, "spec", "runPolicy", "suspend").(bool)
 	v.clean, _ = apimodel.Get(c.Tree, "spec", "runPolicy", "cleanPodPolicy").(string)
-	roles, _ := apimodel.Get(c.Tree, "spec", m.manifest.rolesField()).(map[string]any)
-	for name, r := range roles {
+	rtypes, _ := apimodel.Get(c.Tree, "spec", m.manifest.replicaSpecsField()).(map[string]any)
+	for name, r := range rtypes {
 		v.replicas[strings.ToLower(name)] = number(apimodel.Get(r.(map[string]any), "replicas"))
 	}
 	if text, err := json.Marshal(c.Tree["status"]); err == nil {
@@ -208,10 +208,10 @@ func (m *mirror) podNames() []string {
 	return names
 }
 
-// place splits the name of a child into role and index.
+// place splits the name of a child into replica type and index.
 func (m *mirror) place(name string) (label string, index int, ok bool) {
 	rest, ok := strings.CutPrefix(name, m.manifest.name+"-")
-	if r := m.manifest.role(rest); r != nil && r.unnumbered {
+	if r := m.manifest.replicaType(rest); r != nil && r.unnumbered {
 		return rest, 0, ok
 	}
 	cut := strings.LastIndexByte(rest, '-')

@@ -19,8 +19,8 @@ func (t *trouble) backOff() time.Duration {
 	return d + 1200*time.Millisecond
 }
 
-// observe notes how much of the history a process has heard of. While a pass runs it may still act on what it knew
-// when the pass began; when it has no request under way, no pass does. A watch that was cut and begins again holds its events
+// observe notes how much of the history a process has heard of. While a reconcile runs it may still act on what it knew
+// when the reconcile began; when it has no request under way, no reconcile does. A watch that was cut and begins again holds its events
 // until a list has said where the store stands.
 func (p *process) observe() {
 	p.gate.mu.Lock()

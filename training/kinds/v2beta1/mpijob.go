@@ -23,7 +23,7 @@ const (
 	behindConfig, behindSSH           = "-config", "-ssh"
 	volumeSSH, volumeConfig           = "ssh-auth", "mpi-job-config"
 	labelApp                          = "app"
-	roleVariable                      = "K_MPI_JOB_ROLE"
+	replicaTypeVariable               = "K_MPI_JOB_ROLE"
 	annotationQueue                   = "scheduling.volcano.sh/queue-name"
 	managedByUs                       = "kubeflow.org/mpi-operator"
 	defaultSlots                int32 = 1
@@ -177,8 +177,8 @@ func lower(job *training.Job, options any) []schema.Problem {
 // priorityClass of the gang is that of the launcher's pods, else that of the workers'.
 func priorityClass(job *training.Job) string {
 	for _, name := range []string{launcher, worker} {
-		if role := job.ReplicaType(name); role != nil && role.PriorityClass() != "" {
-			return role.PriorityClass()
+		if rtype := job.ReplicaType(name); rtype != nil && rtype.PriorityClass() != "" {
+			return rtype.PriorityClass()
 		}
 	}
 	return ""

@@ -34,8 +34,8 @@ func dependents(job *training.Job, running training.RunningReplicas) []training.
 }
 
 // host is the full name of a replica. The headless Service of the job gives its pods names.
-func host(job *training.Job, role *training.ReplicaType, index int) string {
-	name := role.Child(job.Meta.Name, index) + "." + job.Meta.Name + "." + job.Meta.Namespace + ".svc"
+func host(job *training.Job, rtype *training.ReplicaType, index int) string {
+	name := rtype.Child(job.Meta.Name, index) + "." + job.Meta.Name + "." + job.Meta.Namespace + ".svc"
 	if cluster := job.Kind.Cluster.Domain; cluster != "" {
 		name += "." + cluster
 	}
@@ -54,8 +54,8 @@ func slotsBehind(own mpiJob) string {
 func hosts(job *training.Job) string {
 	own := ownOf(job)
 	var b strings.Builder
-	write := func(role *training.ReplicaType, index int) {
-		b.WriteString(host(job, role, index) + slotsBehind(own) + strconv.Itoa(int(own.slots)) + "\n")
+	write := func(rtype *training.ReplicaType, index int) {
+		b.WriteString(host(job, rtype, index) + slotsBehind(own) + strconv.Itoa(int(own.slots)) + "\n")
 	}
 	if own.launcherWorks {
 		write(job.ReplicaType(launcher), 0)

@@ -11,13 +11,13 @@ import (
 )
 
 // podLabels say which replica a pod is. The index of a worker is one higher where the launcher is the first host.
-func podLabels(job *training.Job, role *training.ReplicaType, index int) map[string]string {
+func podLabels(job *training.Job, rtype *training.ReplicaType, index int) map[string]string {
 	works := ownOf(job).launcherWorks
-	labels := map[string]string{training.LabelOperator: job.Kind.Controller, training.LabelJob: job.Meta.Name, training.LabelJobRole: role.Label}
+	labels := map[string]string{training.LabelOperator: job.Kind.Controller, training.LabelJob: job.Meta.Name, training.LabelJobRole: rtype.Label}
 	switch {
-	case role.Name == worker && works:
+	case rtype.Name == worker && works:
 		labels[training.LabelReplicaIndex] = strconv.Itoa(index + 1)
-	case role.Name == worker:
+	case rtype.Name == worker:
 		labels[training.LabelReplicaIndex] = strconv.Itoa(index)
 	case works:
 		labels[training.LabelReplicaIndex] = "0"
@@ -33,15 +33,15 @@ func podLabels(job *training.Job, role *training.ReplicaType, index int) map[str
 func environment(job *training.Job) func(*training.ReplicaType, int) []training.EnvVar {
 	own := ownOf(job)
 	slots := strconv.Itoa(int(own.slots))
-	lead := []training.EnvVar{{Name: roleVariable, Value: "launcher"}}
+	more := []training.EnvVar{{Name: replicaTypeVariable, Value: "launcher"}}
 	switch own.implementation {
 	case intel:
-		lead = append(lead, training.EnvVar{Name: "I_MPI_HYDRA_HOST_FILE", Value: hostfile},
+		more = append(more, training.EnvVar{Name: "I_MPI_HYDRA_HOST_FILE", Value: hostfile},
 			training.EnvVar{Name: "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", Value: sshArguments}, training.EnvVar{Name: "I_MPI_PERHOST", Value: slots})
 	case mpich:
-		lead = append(lead, training.EnvVar{Name: "HYDRA_HOST_FILE", Value: hostfile}, training.EnvVar{Name: "HYDRA_LAUNCH_EXTRA_ARGS", Value: sshArguments})
+		more = append(more, training.EnvVar{Name: "HYDRA_HOST_FILE", Value: hostfile}, training.EnvVar{Name: "HYDRA_LAUNCH_EXTRA_ARGS", Value: sshArguments})
 	default:
-		lead = append(lead, training.EnvVar{Name: "OMPI_MCA_orte_keep_fqdn_hostnames", Value: "true"},
+		more = append(more, training.EnvVar{Name: "OMPI_MCA_orte_keep_fqdn_hostnames", Value: "true"},
 			training.EnvVar{Name: "OMPI_MCA_orte_default_hostfile", Value: hostfile},
 			training.EnvVar{Name: "OMPI_MCA_plm_rsh_args", Value: sshArguments},
 			training.EnvVar{Name: "OMPI_MCA_orte_set_default_slots", Value: slots},
@@ -51,12 +51,12 @@ func environment(job *training.Job) func(*training.ReplicaType, int) []training.
 			training.EnvVar{Name: "PRTE_MCA_prte_set_default_slots", Value: slots})
 	}
 	if !own.launcherWorks {
-		lead = append(lead, training.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES"}, training.EnvVar{Name: "NVIDIA_DRIVER_CAPABILITIES"})
+		more = append(more, training.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES"}, training.EnvVar{Name: "NVIDIA_DRIVER_CAPABILITIES"})
 	}
-	works := []training.EnvVar{{Name: roleVariable, Value: "worker"}}
-	return func(role *training.ReplicaType, _ int) []training.EnvVar {
-		if role.Name == launcher {
-			return lead
+	works := []training.EnvVar{{Name: replicaTypeVariable, Value: "worker"}}
+	return func(rtype *training.ReplicaType, _ int) []training.EnvVar {
+		if rtype.Name == launcher {
+			return more
 		}
 		return works
 	}
@@ -82,9 +82,9 @@ type user struct {
 
 // additions: the SSH key, the hostfile for the launcher, sshd for workers whose author says nothing else, and names by
 // which the pods find each other.
-func additions(job *training.Job, role *training.ReplicaType) training.PodAdditions {
+func additions(job *training.Job, rtype *training.ReplicaType) training.PodAdditions {
 	own, found := ownOf(job), pod{}
-	_ = json.Unmarshal(role.Template, &found) // what cannot be read is not there
+	_ = json.Unmarshal(rtype.Template, &found) // what cannot be read is not there
 	added := training.PodAdditions{
 		Volumes: []json.RawMessage{sshVolume(job, own, &found)},
 		Mounts:  []json.RawMessage{mount(volumeSSH, own.sshPath)},
@@ -93,8 +93,8 @@ func additions(job *training.Job, role *training.ReplicaType) training.PodAdditi
 	if found.Spec.HostNetwork {
 		added.Spec["dnsPolicy"] = schema.JSON("ClusterFirstWithHostNet")
 	}
-	if role.Name == launcher {
-		added.Spec["hostname"] = schema.JSON(role.Child(job.Meta.Name, 0))
+	if rtype.Name == launcher {
+		added.Spec["hostname"] = schema.JSON(rtype.Child(job.Meta.Name, 0))
 		added.Volumes = append(added.Volumes, configVolume(job))
 		added.Mounts = append(added.Mounts, mount(volumeConfig, configPath))
 		return added

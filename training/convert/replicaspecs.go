@@ -19,9 +19,9 @@ type draft struct {
 	sound bool // the number of replicas is what the author wrote
 }
 
-// roles checks the field of a spec that maps replica type names to replica specs. Sound says that the result holds what its
+// replicaSpecs checks the field of a spec that maps replica type names to replica specs. Sound says that the result holds what its
 // author named, in the order of the kind: who and how many, whatever is wrong with the templates.
-func (r *reader) roles(spec map[string]any) (roles []draft, sound bool) {
+func (r *reader) replicaSpecs(spec map[string]any) (rtypes []draft, sound bool) {
 	raw := spec[r.kind.ReplicaSpecsField]
 	fields, ok := raw.(map[string]any)
 	switch {
@@ -29,10 +29,10 @@ func (r *reader) roles(spec map[string]any) (roles []draft, sound bool) {
 		r.Problem(schema.MissingField, "", "be set", convert.Misspelt(spec, r.kind.ReplicaSpecsField))
 		return nil, false
 	case !ok:
-		r.Problem(schema.TypeMismatch, convert.Found(raw), r.wantRoles(), "")
+		r.Problem(schema.TypeMismatch, convert.Found(raw), r.wantReplicaSpecs(), "")
 		return nil, false
 	case len(fields) == 0:
-		r.Problem(schema.MissingField, "an empty object", r.wantRoles(), "")
+		r.Problem(schema.MissingField, "an empty object", r.wantReplicaSpecs(), "")
 		return nil, false
 	}
 	chosen, sound := r.choose(fields)
@@ -41,15 +41,15 @@ func (r *reader) roles(spec map[string]any) (roles []draft, sound bool) {
 			continue
 		}
 		r.Enter(key)
-		role := r.role(r.kind.ReplicaTypes[i], fields[key])
+		rtype := r.replicaSpec(r.kind.ReplicaTypes[i], fields[key])
 		r.Leave()
-		sound = sound && role.sound
-		roles = append(roles, role)
+		sound = sound && rtype.sound
+		rtypes = append(rtypes, rtype)
 	}
-	return roles, sound && r.total(roles)
+	return rtypes, sound && r.total(rtypes)
 }
 
-func (r *reader) wantRoles() string {
+func (r *reader) wantReplicaSpecs() string {
 	return "be an object with keys such as " + strconv.Quote(r.kind.ReplicaTypes[len(r.kind.ReplicaTypes)-1].Name)
 }
 
@@ -59,23 +59,23 @@ func (r *reader) choose(fields map[string]any) (chosen []string, sound bool) {
 	sound = true
 	chosen = make([]string, len(r.kind.ReplicaTypes))
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
-		role := r.kind.ReplicaType(key)
-		if role == nil {
+		rtype := r.kind.ReplicaType(key)
+		if rtype == nil {
 			sound = false
-			r.unknownRole(key)
+			r.unknownReplicaType(key)
 			continue
 		}
-		at := slices.IndexFunc(r.kind.ReplicaTypes, func(k training.KnownReplicaType) bool { return k.Name == role.Name })
+		at := slices.IndexFunc(r.kind.ReplicaTypes, func(k training.KnownReplicaType) bool { return k.Name == rtype.Name })
 		if chosen[at] == "" {
 			chosen[at] = key
-			if key != role.Name && !r.kind.AnyCase {
+			if key != rtype.Name && !r.kind.AnyCase {
 				sound = false
-				r.unknownRole(key)
+				r.unknownReplicaType(key)
 			}
 			continue
 		}
 		sound = false
-		if key == role.Name {
+		if key == rtype.Name {
 			key, chosen[at] = chosen[at], key
 		}
 		r.ProblemIn(key, schema.DuplicateName, schema.Quote(key)+" beside "+schema.Quote(chosen[at]),
@@ -87,16 +87,16 @@ func (r *reader) choose(fields map[string]any) (chosen []string, sound bool) {
 // required: the kind's jobs do not run without some of its replica types.
 func (r *reader) required(fields map[string]any, chosen []string) bool {
 	all := true
-	for i, role := range r.kind.ReplicaTypes {
-		if role.Required && chosen[i] == "" {
+	for i, rtype := range r.kind.ReplicaTypes {
+		if rtype.Required && chosen[i] == "" {
 			all = false
-			r.ProblemIn(role.Name, schema.MissingField, "", "be set", convert.Misspelt(fields, role.Name))
+			r.ProblemIn(rtype.Name, schema.MissingField, "", "be set", convert.Misspelt(fields, rtype.Name))
 		}
 	}
 	return all
 }
 
-func (r *reader) unknownRole(key string) {
+func (r *reader) unknownReplicaType(key string) {
 	r.Enter(key)
 	defer r.Leave()
 	if r.Full() {
@@ -113,38 +113,38 @@ func (r *reader) unknownRole(key string) {
 	r.Problem(schema.UnknownReplicaType, "replica type "+schema.Quote(key), convert.OneOf(names), hint)
 }
 
-// role checks one replica spec.
-func (r *reader) role(kind training.KnownReplicaType, raw any) draft {
-	role := draft{ReplicaType: training.ReplicaType{KnownReplicaType: kind, Replicas: int(kind.Replicas), Restart: r.kind.RestartOf(&kind), Port: r.kind.Port.Number}}
+// replicaSpec checks one replica spec.
+func (r *reader) replicaSpec(kind training.KnownReplicaType, raw any) draft {
+	rtype := draft{ReplicaType: training.ReplicaType{KnownReplicaType: kind, Replicas: int(kind.Replicas), Restart: r.kind.RestartOf(&kind), Port: r.kind.Port.Number}}
 	s := shapes.Of(reflect.TypeFor[training.ReplicaSpec]())
 	fields, ok := raw.(map[string]any)
 	if !ok {
 		r.NotAnObject(raw)
-		return role
+		return rtype
 	}
 	var spec training.ReplicaSpec
 	r.Walk(s, raw, reflect.ValueOf(&spec).Elem())
 
-	role.sound = true
+	rtype.sound = true
 	switch n := spec.Replicas; {
 	case n != nil:
 		if only := kind.Only; only != 0 && *n != only {
-			role.sound = false
+			rtype.sound = false
 			r.Enter("replicas")
 			r.Problem(schema.ReplicaCount, convert.Found(int64(*n)), fmt.Sprintf("be %d", only), "leave it out")
 			r.Leave()
 		}
-		role.Replicas = int(*n)
+		rtype.Replicas = int(*n)
 	case fields["replicas"] != nil:
-		role.sound = false // reported by the walk
+		rtype.sound = false // reported by the walk
 	}
-	if role.sound && role.Replicas < int(kind.AtLeast) {
-		role.sound = false
+	if rtype.sound && rtype.Replicas < int(kind.AtLeast) {
+		rtype.sound = false
 		r.ProblemIn("replicas", schema.ReplicaCount, found(fields["replicas"]), fmt.Sprintf("be %d or more", kind.AtLeast), "")
 	}
 	if policy := spec.RestartPolicy; policy != "" {
-		role.Restart = training.RestartPolicy(policy)
-		r.restartPolicy(role.Restart)
+		rtype.Restart = training.RestartPolicy(policy)
+		r.restartPolicy(rtype.Restart)
 	}
 	r.Enter("template")
 	defer r.Leave()
@@ -155,9 +155,9 @@ func (r *reader) role(kind training.KnownReplicaType, raw any) draft {
 		}
 		r.Problem(schema.MissingField, "", "be set", hint)
 	} else if template, ok := fields["template"].(map[string]any); ok {
-		role.pod = r.template(template, &role.ReplicaType)
+		rtype.pod = r.template(template, &rtype.ReplicaType)
 	}
-	return role
+	return rtype
 }
 
 // restartPolicy: some kinds do not know all.
@@ -182,13 +182,13 @@ func found(value any) string {
 }
 
 // total checks the number of replicas of all replica types together, each of which is in range and sound.
-func (r *reader) total(roles []draft) bool {
+func (r *reader) total(rtypes []draft) bool {
 	sum := 0
-	for i := range roles {
-		sum += roles[i].Replicas
+	for i := range rtypes {
+		sum += rtypes[i].Replicas
 	}
 	switch {
-	case sum == 0 && len(roles) > 0:
+	case sum == 0 && len(rtypes) > 0:
 		r.Problem(schema.ReplicaCount, "0 replicas", "have at least one replica", "")
 	case sum > training.MaxReplicas:
 		r.Problem(schema.ReplicaCount, fmt.Sprintf("%d replicas", sum), fmt.Sprintf("have at most %d replicas in all", training.MaxReplicas), "")

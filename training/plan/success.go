@@ -18,14 +18,14 @@ func succeeded(d *draft) bool {
 // succeededByRule: see training.Success. No replicas, no success. A pod that is being deleted proves nothing: it may
 // have been asked to stop and have stopped in good order; not so if its success is on record from before.
 func (d *draft) succeededByRule() bool {
-	lead := d.Job.Success
-	if lead.Rule == training.SuccessBatch {
+	rule := d.Job.Success
+	if rule.Rule == training.SuccessBatch {
 		job := d.batchJob()
 		return job != nil && job.End == training.BatchComplete
 	}
 	wanted, done, first := 0, 0, false
 	for _, r := range d.replicas {
-		if r.replicaType.Name != lead.ReplicaType {
+		if r.replicaType.Name != rule.ReplicaType {
 			continue
 		}
 		wanted++
@@ -39,7 +39,7 @@ func (d *draft) succeededByRule() bool {
 			first = first || r.index == 0
 		}
 	}
-	switch lead.Rule {
+	switch rule.Rule {
 	case training.SuccessAll:
 		return wanted > 0 && done == wanted
 	case training.SuccessFirst:
@@ -50,14 +50,14 @@ func (d *draft) succeededByRule() bool {
 	return false
 }
 
-// active says whether the job runs: any replica that the success rule names does. A job without a lead runs if any replica does.
+// active says whether the job runs: any replica that the success rule names does. A job without a success replica type runs if any replica does.
 func (d *draft) active() bool {
 	if d.Job.Success.Rule == training.SuccessBatch {
 		return d.activeBatch()
 	}
-	lead := d.Job.Success.ReplicaType
+	decides := d.Job.Success.ReplicaType
 	for name, count := range d.status.ReplicaStatuses {
-		if (lead == "" || lead == name) && count.Active > 0 {
+		if (decides == "" || decides == name) && count.Active > 0 {
 			return true
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"stoic/training"
 )
 
-// TestLead covers the rule that no kind uses yet along with the others.
-func TestLead(t *testing.T) {
+// TestSuccessRule covers the rule that no kind uses yet along with the others.
+func TestSuccessRule(t *testing.T) {
 	for name, test := range map[string]struct {
 		rule training.SuccessRule
 		pods []string
@@ -32,7 +32,7 @@ func TestLead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster()
 			n := len(test.pods)
-			w.Roles = map[string]roleKnobs{"Worker": {Replicas: &n}}
+			w.ReplicaTypes = map[string]replicaTypeKnobs{"Worker": {Replicas: &n}}
 			for i, words := range test.pods {
 				w.setPod(t, fmt.Sprintf("j-worker-%d", i), words)
 			}
