@@ -1,6 +1,7 @@
 package integrations
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -18,10 +19,9 @@ func argoHealth(scripts map[string]string, object map[string]any) (status, messa
 	if textAt(mapAt(object, "metadata"), "deletionTimestamp") != "" {
 		return "Progressing", "Pending deletion", nil
 	}
-	group, _, _ := strings.Cut(textAt(object, "apiVersion"), "/")
-	script, found := scripts["resource.customizations.health."+group+"_"+textAt(object, "kind")]
+	script, found := scripts["resource.customizations.health."+group(textAt(object, "apiVersion"))+"_"+textAt(object, "kind")]
 	if !found {
-		return "", "", fmt.Errorf("no script for %s of %s", object["kind"], group)
+		return "", "", fmt.Errorf("no script for %s of %s", object["kind"], object["apiVersion"])
 	}
 	l := lua.NewState(lua.Options{SkipOpenLibs: true})
 	defer l.Close()
@@ -30,8 +30,9 @@ func argoHealth(scripts map[string]string, object map[string]any) (status, messa
 			return "", "", fmt.Errorf("open library %q: %w", name, err)
 		}
 	}
-	deadline := time.AfterFunc(time.Second, l.Close)
-	defer deadline.Stop()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	l.SetContext(ctx)
 	l.SetGlobal("obj", luaValue(l, object))
 	if err := l.DoString(script); err != nil {
 		return "", "", fmt.Errorf("run the script: %w", err)
@@ -195,69 +196,69 @@ func withoutEmpty(value any) any {
 	return m
 }
 
+// change of a job that somebody else than Git makes.
+type change struct {
+	do      func(object map[string]any)
+	ignored bool
+}
+
+// changes that others make, by what they are. Scales says that the kind has a scale subresource, others that it has replica types
+// beside the worker.
+func changes(scales, others bool) map[string]change {
+	replicas := func(of func(name string) bool) func(map[string]any) {
+		return func(o map[string]any) {
+			eachReplicaType(o, func(name string, r map[string]any) {
+				if of(name) {
+					r["replicas"] = 7
+				}
+			})
+		}
+	}
+	return map[string]change{
+		"nothing":        {func(map[string]any) {}, true},
+		"resumed":        {func(o map[string]any) { mapAt(o, "spec", "runPolicy")["suspend"] = false }, true},
+		"admitted":       {func(o map[string]any) { eachTemplate(o, admitted) }, true},
+		"scaled":         {replicas(func(name string) bool { return name == "Worker" }), scales},
+		"another type":   {replicas(func(name string) bool { return name != "Worker" }), !others},
+		"cleanPodPolicy": {func(o map[string]any) { mapAt(o, "spec", "runPolicy")["cleanPodPolicy"] = "All" }, false},
+		"an image": {func(o map[string]any) {
+			eachTemplate(o, func(t map[string]any) {
+				t["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any)["image"] = "other"
+			})
+		}, false},
+		"a label": {func(o map[string]any) {
+			eachTemplate(o, func(t map[string]any) { mapAt(t, "metadata", "labels")["team"] = "b" })
+		}, false},
+	}
+}
+
 // TestArgoCDDifferences: what Kueue and an autoscaler write to a job is no difference, and what a user writes is one.
 func TestArgoCDDifferences(t *testing.T) {
 	var config configMap
 	configuration(t, &config, "argocd", "differences", "argocd-cm.yaml")
 	for _, s := range jobsIn(t, "running") {
 		var rules ignored
-		group, _, _ := strings.Cut(s.apiVersion, "/")
-		text := config.Data["resource.customizations.ignoreDifferences."+group+"_"+s.kind]
+		text := config.Data["resource.customizations.ignoreDifferences."+group(s.apiVersion)+"_"+s.kind]
 		if err := yaml.UnmarshalStrict([]byte(text), &rules); err != nil || len(rules.JSONPointers) == 0 {
 			t.Fatalf("%s: %v in %s", s, err, text)
 		}
-		// gojq has no int64; and every job in Git may have a template with labels of its own.
-		inGit := plain(s.with(func(object map[string]any) {
+		inGit := s.with(func(object map[string]any) {
 			eachTemplate(object, func(template map[string]any) {
 				template["metadata"] = map[string]any{"labels": map[string]any{"team": "a"}}
 			})
 			object["spec"].(map[string]any)["runPolicy"] = map[string]any{"suspend": true, "cleanPodPolicy": "None"}
-		}).object)
-		scales := false
-		for _, p := range rules.JSONPointers {
-			scales = scales || strings.HasSuffix(p, "/Worker/replicas")
-		}
-		for name, c := range map[string]struct {
-			change  func(object map[string]any)
-			ignored bool
-		}{
-			"nothing":  {func(map[string]any) {}, true},
-			"resumed":  {func(o map[string]any) { mapAt(o, "spec", "runPolicy")["suspend"] = false }, true},
-			"admitted": {func(o map[string]any) { eachTemplate(o, admitted) }, true},
-			"scaled": {func(o map[string]any) {
-				eachReplicaType(o, func(name string, r map[string]any) {
-					if name == "Worker" {
-						r["replicas"] = 7
-					}
-				})
-			}, scales},
-			"cleanPodPolicy": {func(o map[string]any) { mapAt(o, "spec", "runPolicy")["cleanPodPolicy"] = "All" }, false},
-			"an image": {func(o map[string]any) {
-				eachTemplate(o, func(t map[string]any) {
-					t["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any)["image"] = "other"
-				})
-			}, false},
-			"a label": {func(o map[string]any) {
-				eachTemplate(o, func(t map[string]any) { mapAt(t, "metadata", "labels")["team"] = "b" })
-			}, false},
-			"the launcher or master": {func(o map[string]any) {
-				eachReplicaType(o, func(name string, r map[string]any) {
-					if name != "Worker" {
-						r["replicas"] = 7
-					}
-				})
-			}, s.kind == "JAXJob"}, // which has workers alone, so nothing changes
-		} {
-			live := stored{object: inGit}.with(func(map[string]any) {})
-			live.object = plain(live.object)
-			c.change(live.object)
-			a, errA := rules.without(inGit)
-			b, errB := rules.without(live.object)
+		})
+		scales := map[string]bool{"PyTorchJob": true, "PaddleJob": true, "JAXJob": true}[s.kind]
+		for what, c := range changes(scales, s.kind != "JAXJob") {
+			live := plain(inGit.object) // gojq has no int64
+			c.do(live)
+			a, errA := rules.without(plain(inGit.object))
+			b, errB := rules.without(live)
 			if errA != nil || errB != nil {
 				t.Fatalf("%s: %v, %v", s, errA, errB)
 			}
 			if diff := cmp.Diff(a, b); (diff == "") != c.ignored {
-				t.Errorf("%s, %s: ignored: %v, want %v\n%s", s, name, diff == "", c.ignored, diff)
+				t.Errorf("%s, %s: ignored: %v, want %v\n%s", s, what, diff == "", c.ignored, diff)
 			}
 		}
 	}
