@@ -35,7 +35,8 @@ func rows(text string) (found [][]string) {
 var (
 	folders = map[string]string{"plan": "training/plan", "controller": "controller", "apply": "controller/apply", "cache": "controller/cache", "consistency": "controller/consistency",
 		"events": "controller/events", "queue": "controller/queue", "operator": "training/operator", "convert": "training/convert", "schema": "schema", "training": "training", "kinds": "training/kinds",
-		"integration": "test/integration", "cli": "cli", "deploy": "deploy", "crd": "schema/crd"}
+		"integration": "test/integration", "cli": "cli", "deploy": "deploy", "crd": "schema/crd",
+		"integrations": "tools/integrations", "generate": "deploy/integrations/generate"}
 	testName  = regexp.MustCompile(`^([a-z]+)\.(Test\w+)(?:/(.+))?$`)
 	storyName = regexp.MustCompile(`^(plan|convert)/([\w-]+)/(.+)$`)
 )

@@ -61,6 +61,8 @@ func allowed() map[string][]string {
 		"stoic/deploy":                 {},
 		"stoic/examples":               {},
 		"stoic/docs/reference/tables":  append([]string{"stoic/cli", "stoic/controller", "stoic/controller/program", "stoic/controller/serve", "stoic/convert", "stoic/training/operator", "stoic/examples", "stoic/schema", "stoic/training", "stoic/training/convert", "stoic/training/kinds"}, untyped...),
+		"stoic/deploy/integrations/generate": {
+			"stoic/training", "stoic/training/kinds"},
 		"stoic/test/bench": {"stoic/test/bench/limit", "stoic/test/bench/measure", "stoic/test/bench/report",
 			"stoic/test/bench/workload", "stoic/test/command", "k8s.io/client-go/tools/clientcmd"},
 		"stoic/test/bench/environment": {"stoic/cli/cluster", "stoic/test/bench/wire", "stoic/test/operator", "stoic/training/kinds", "k8s.io/client-go/..."},
