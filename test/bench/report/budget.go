@@ -45,6 +45,18 @@ func Budgets() []Budget {
 		{Workload: "growth", Measure: Writes, Bound: 1.02, Against: OfSmallest},
 		{Workload: "growth", Measure: CPU, Bound: 1.1, Against: OfSmallest},
 		{Workload: "growth", Measure: PeakPerJob, Bound: 1.1, Against: OfSmallest},
+		{Workload: "kinds", Measure: Writes, Bound: 14.5},
+		{Workload: "kinds", Measure: Conflicts, Bound: 0},
+		{Workload: "kinds", Measure: Gets, Bound: 0},
+		{Workload: "kinds", Measure: Events, Bound: 4},
+		{Workload: "kinds", Measure: Dropped, Bound: 0},
+		{Workload: "kinds", Measure: Unseen, Bound: 0},
+		// Four objects, five pods, three statuses, and a patch of the ConfigMap and of the Role for each worker that comes alone.
+		{Workload: "mpi", Measure: Writes, Bound: 20},
+		{Workload: "mpi", Measure: Conflicts, Bound: 0},
+		{Workload: "mpi", Measure: Gets, Bound: 0},
+		{Workload: "mpi", Measure: Events, Bound: 4},
+		{Workload: "mpi", Measure: Unseen, Bound: 0},
 		{Workload: "wide", Measure: CPUPerPod, Bound: 1.1, Against: OfSmallest},
 	}
 }

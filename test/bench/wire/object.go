@@ -70,9 +70,11 @@ type Pod struct {
 	}
 }
 
-// JobsPath is where the API server keeps the jobs of a namespace, or all jobs if it is empty.
-func JobsPath(namespace string) string {
-	kind := kinds.TFJob()
+// JobsPath is where the API server keeps the TFJobs of a namespace, or of all if it is empty.
+func JobsPath(namespace string) string { return KindPath(kinds.TFJob(), namespace) }
+
+// KindPath is the same for the jobs of any kind.
+func KindPath(kind *training.Kind, namespace string) string {
 	return "/apis/" + kind.Group + "/" + kind.Version + space(namespace) + "/" + kind.Plural
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"stoic/test/bench/report"
 	"stoic/test/bench/wire"
+	"stoic/training/kinds"
 )
 
 // sparseFrom is the size from which a job's TF_CONFIG would be longer than a process may be given.
@@ -32,6 +33,10 @@ func All() []Workload {
 			run: oneByOne(shape{servers: 1, workers: 4, runs: 300 * time.Millisecond, exit: "0"})},
 		{Name: "death", What: "the worker of one of many running jobs dies, thirty times one after the other", Sizes: []int{2000}, pods: one, run: podFailures},
 		{Name: "growth", What: "jobs of 1 worker: does one cost more where there are many?", Sizes: []int{200, 10000}, pods: one, run: burst(single)},
+		{Name: "kinds", What: "jobs of all six kinds in turn, 5 pods each", Sizes: []int{240}, Limits: []int{},
+			pods: func(n int) int { return 5 * n }, run: burst(ofEachKind(standard)...)},
+		{Name: "mpi", What: "MPIJobs of a launcher and 4 workers, with their ConfigMap, ServiceAccount, Role and RoleBinding", Sizes: []int{100}, Limits: []int{},
+			pods: func(n int) int { return 5 * n }, run: burst(shape{kind: kinds.MPIJob(), servers: 1, workers: 4, runs: 3 * time.Second, exit: "0"})},
 	}
 }
 
@@ -46,14 +51,14 @@ func Names() (names []string) {
 func one(size int) int { return size }
 func none(int) int     { return 0 }
 
-// burst asks for all jobs at once and waits for their ends.
-func burst(sh shape) func(context.Context, *session, int) error {
+// burst asks for all jobs at once, of these shapes in turn, and waits for their ends.
+func burst(shapes ...shape) func(context.Context, *session, int) error {
 	return func(ctx context.Context, s *session, size int) error {
 		if err := s.start(ctx); err != nil {
 			return err
 		}
 		began := time.Now()
-		err := s.submit(ctx, size, sh)
+		err := s.submit(ctx, size, shapes...)
 		if err == nil {
 			err = s.await(ctx, "all jobs to end", func(c counts) bool { return c.ended == size })
 		}

@@ -157,14 +157,14 @@ func (s *session) begin(ctx context.Context) (err error) {
 func (s *session) create(ctx context.Context, name string, sh shape) error {
 	body := sh.body(name)
 	s.watch.ask(name, sh.pods())
-	return s.environment.Admin.Send(ctx, http.MethodPost, wire.JobsPath(measured), wire.JSON, body, nil)
+	return s.environment.Admin.Send(ctx, http.MethodPost, wire.KindPath(sh.kindOf(), measured), wire.JSON, body, nil)
 }
 
 func jobName(i int) string { return "job-" + strconv.Itoa(i) }
 
-// submit count jobs as fast as they are taken.
-func (s *session) submit(ctx context.Context, count int, sh shape) error {
-	return s.inParallel(ctx, count, func(ctx context.Context, i int) error { return s.create(ctx, jobName(i), sh) })
+// submit count jobs as fast as they are taken, of these shapes in turn.
+func (s *session) submit(ctx context.Context, count int, shapes ...shape) error {
+	return s.inParallel(ctx, count, func(ctx context.Context, i int) error { return s.create(ctx, jobName(i), shapes[i%len(shapes)]) })
 }
 
 // inParallel calls do for 0..count-1.

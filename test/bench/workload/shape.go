@@ -4,11 +4,16 @@ import (
 	"time"
 
 	"stoic/schema"
+	"stoic/training"
 	"stoic/training/kinds"
 )
 
 // shape of the jobs of a workload.
 type shape struct {
+	// kind of the jobs; nil is TFJob.
+	kind *training.Kind
+	// servers are parameter servers of a TFJob; of another kind they are replicas of its first replica type, if that is another
+	// than Worker.
 	servers, workers int
 	// runs is how long each container runs before it ends with exit; 0 for ever.
 	runs time.Duration
@@ -21,7 +26,15 @@ type shape struct {
 
 func (s shape) pods() int { return s.servers + s.workers }
 
+func (s shape) kindOf() *training.Kind {
+	if s.kind == nil {
+		return kinds.TFJob()
+	}
+	return s.kind
+}
+
 func (s shape) body(name string) []byte {
+	kind := s.kindOf()
 	annotations := map[string]string{}
 	if s.runs > 0 {
 		annotations["simulation.stoic/run-for"] = s.runs.String()
@@ -36,30 +49,51 @@ func (s shape) body(name string) []byte {
 	rtype := func(count int) map[string]any {
 		return map[string]any{"replicas": count, "restartPolicy": policy, "template": map[string]any{
 			"metadata": map[string]any{"annotations": annotations},
-			"spec": map[string]any{"containers": []any{map[string]any{"name": "tensorflow", "image": "training:1",
+			"spec": map[string]any{"containers": []any{map[string]any{"name": kind.Container, "image": "training:1",
 				"command":   []string{"python", "/opt/train.py", "--epochs=10"},
 				"resources": map[string]any{"requests": map[string]string{"cpu": "10m", "memory": "16Mi"}}}}},
 		}}
 	}
 	rtypes := map[string]any{"Worker": rtype(s.workers)}
 	if s.servers > 0 {
-		rtypes["PS"] = rtype(s.servers)
+		rtypes[serversOf(kind)] = rtype(s.servers)
 	}
-	spec := map[string]any{"runPolicy": run, "tfReplicaSpecs": rtypes}
+	spec := map[string]any{"runPolicy": run, kind.ReplicaSpecsField: rtypes}
 	if s.sparse {
 		spec["enableDynamicWorker"] = true
 	}
-	return job(name, spec)
+	return job(kind, name, spec)
+}
+
+// serversOf is the replica type whose replicas a shape calls servers.
+func serversOf(kind *training.Kind) string {
+	if kind.Name == kinds.TFJob().Name {
+		return "PS"
+	}
+	return kind.ReplicaTypes[0].Name
+}
+
+// ofEachKind is the standard job as one of each kind, as many pods each: a master or a launcher in the place of the parameter
+// server, and where there is neither one more worker.
+func ofEachKind(standard shape) (shapes []shape) {
+	for _, kind := range kinds.All() {
+		s := standard
+		if s.kind = kind; len(kind.ReplicaTypes) == 1 {
+			s.servers, s.workers = 0, s.pods()
+		}
+		shapes = append(shapes, s)
+	}
+	return shapes
 }
 
 // malformed is a job that no operator can run: an argument that is a number, as thousands have written it.
 func malformed(name string) []byte {
 	container := map[string]any{"name": "tensorflow", "image": "training:1", "args": []any{"--steps", 1000}}
-	return job(name, map[string]any{"tfReplicaSpecs": map[string]any{"Worker": map[string]any{
+	return job(kinds.TFJob(), name, map[string]any{"tfReplicaSpecs": map[string]any{"Worker": map[string]any{
 		"template": map[string]any{"spec": map[string]any{"containers": []any{container}}}}}})
 }
 
-func job(name string, spec map[string]any) []byte {
-	return schema.JSON(map[string]any{"apiVersion": kinds.TFJob().APIVersion(), "kind": kinds.TFJob().Name,
+func job(kind *training.Kind, name string, spec map[string]any) []byte {
+	return schema.JSON(map[string]any{"apiVersion": kind.APIVersion(), "kind": kind.Name,
 		"metadata": map[string]any{"name": name}, "spec": spec})
 }

@@ -3,6 +3,7 @@ package workload
 import (
 	"context"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,7 +26,7 @@ type sight struct {
 	rejected                                 bool
 }
 
-// watcher notes when jobs of one namespace reach which state. What it hears of others is not its business.
+// watcher notes when jobs of one namespace, of whatever kinds and with a name of its own each, reach which state. What it hears of others is not its business.
 type watcher struct {
 	namespace string
 
@@ -48,20 +49,22 @@ func newWatcher(namespace string) *watcher {
 // follow listens until the context ends; synced is called when it hears.
 func (w *watcher) follow(ctx context.Context, api *wire.Client, synced func()) error {
 	var ready sync.WaitGroup
-	ready.Add(3)
+	ready.Add(2 + len(kinds.All()))
 	go func() { ready.Wait(); synced() }()
 	group, ctx := errgroup.WithContext(ctx)
-	ours := url.Values{"labelSelector": {training.LabelOperator + "=" + kinds.TFJob().Controller}}
+	ours := url.Values{"labelSelector": {training.LabelOperator + " in (" + strings.Join(controllers(), ",") + ")"}}
 	ended := url.Values{"labelSelector": ours["labelSelector"], "fieldSelector": {"status.phase=Failed"}}
-	group.Go(func() error {
-		return wire.Watch(ctx, api, wire.JobsPath(w.namespace), nil, false, func(event string, j *wire.Job) {
-			if event == wire.Synced {
-				ready.Done()
-				return
-			}
-			w.job(event, j, time.Now())
+	for _, kind := range kinds.All() {
+		group.Go(func() error {
+			return wire.Watch(ctx, api, wire.KindPath(kind, w.namespace), nil, false, func(event string, j *wire.Job) {
+				if event == wire.Synced {
+					ready.Done()
+					return
+				}
+				w.job(event, j, time.Now())
+			})
 		})
-	})
+	}
 	group.Go(func() error {
 		return wire.Watch(ctx, api, wire.CorePath(w.namespace, "pods"), ours, true, func(event string, p *wire.Object) {
 			if event == wire.Synced {
@@ -81,6 +84,14 @@ func (w *watcher) follow(ctx context.Context, api *wire.Client, synced func()) e
 		})
 	})
 	return group.Wait()
+}
+
+// controllers are the values of the label by which operators know their pods.
+func controllers() (names []string) {
+	for _, kind := range kinds.All() {
+		names = append(names, kind.Controller)
+	}
+	return names
 }
 
 // ask notes that a job is about to be created.

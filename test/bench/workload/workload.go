@@ -16,7 +16,7 @@ type Workload struct {
 	Name string
 	// What it is, in one line for the help.
 	What string
-	// Sizes at which it runs, and Limits those at which the bare client runs too; nil for all of them.
+	// Sizes at which it runs, and Limits those at which the bare client runs too; nil for all of them. It knows TFJobs alone.
 	Sizes, Limits []int
 	anything      bool // the CRD takes anything
 	pods          func(size int) int
