@@ -1,0 +1,103 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// foobarIdle: an operator with nothing to do requests nothing but its lease, and every 30 s, for each of its three
+// resources, whether the API server still serves it.
+func foobarIdle(t *testing.T, f *foobars, p *process) {
+	await(t, "all keys and events to be worked off", func() (bool, string) {
+		keys, _ := p.metric(t, "workqueue_depth")
+		busy, _ := p.metric(t, "workqueue_unfinished_work_seconds")
+		events, _ := p.metric(t, "foobar_operator_events_backlog")
+		return keys == 0 && busy == 0 && events == 0, fmt.Sprintf("%v keys, %v busy, %v events", keys, busy, events)
+	})
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); { // the reconciles that every write requeues
+		time.Sleep(100 * time.Millisecond)
+	}
+	before := len(f.requestsOf(t, foobarUser))
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
+		time.Sleep(100 * time.Millisecond) // absence cannot be awaited, only watched for a while
+	}
+	discoveries := 0
+	for _, q := range f.requestsOf(t, foobarUser)[before:] {
+		switch path, _, _ := strings.Cut(q.RequestURI, "?"); {
+		case q.ObjectRef.Resource == "leases", q.Verb == "watch": // a watch is answered when it ends
+		case q.Verb == "get" && (path == "/apis/test.example.com/v1alpha1" || path == "/api/v1"):
+			discoveries++
+		default:
+			t.Errorf("a request of an idle operator: %s %s", q.Verb, q.RequestURI)
+		}
+	}
+	if discoveries > 3 {
+		t.Errorf("%d discoveries within five seconds", discoveries)
+	}
+}
+
+// foobarKilled: the operator is killed when a ConfigMap was created, before the former one is deleted, and when
+// everything was asked to go. It serves one namespace, and sees what its FooBars have in another all the same.
+func foobarKilled(t *testing.T, f *foobars) {
+	ns, other := f.namespace(t, "killed"), f.namespace(t, "killed-there")
+	p := f.start(t, "--namespace", ns)
+	f.apply(t, ns, foobar("FooBar", "ten", "{target: a-0, targetNamespace: killed-there}"))
+	f.apply(t, ns, foobar("FooBar", "eleven", "{target: b-0}"))
+	f.awaitReady(t, ns, "ten", other+"/a-0")
+	f.awaitReady(t, ns, "eleven", ns+"/b-0")
+	for i := 1; i <= 3; i++ {
+		changes, err := f.typed.CoreV1().ConfigMaps(other).Watch(context.Background(), metav1.ListOptions{LabelSelector: foobarLabel})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.patch(t, ns, "ten", fmt.Sprintf(`{"spec":{"target":"a-%d"}}`, i))
+		for seen := 0; seen < i; { // the first round ends with the creation at the latest, the others a little later
+			if e := <-changes.ResultChan(); e.Type == watch.Added {
+				seen = i
+			}
+		}
+		p.kill(t)
+		changes.Stop()
+		f.patch(t, ns, "eleven", fmt.Sprintf(`{"spec":{"target":"b-%d"}}`, i))
+		if i == 2 { // and with nothing on record
+			f.kubectl(t, nil, "-n", ns, "patch", "foobar", "ten", "--subresource=status", "--type=merge", "-p", `{"status":null}`)
+		}
+		f.kubectl(t, nil, "-n", "test-operators", "delete", "lease", "foobar-operator") // else the next one waits for its end
+		p = f.start(t, "--namespace", ns)
+		f.awaitReady(t, ns, "ten", fmt.Sprintf("%s/a-%d", other, i))
+		f.awaitMaps(t, fmt.Sprintf("%s/a-%d=ten %s/b-%d=eleven", other, i, ns, i), ns, other)
+	}
+	f.kubectl(t, nil, "-n", ns, "delete", "foobar", "ten", "--wait=false")
+	p.kill(t)
+	f.kubectl(t, nil, "-n", "test-operators", "delete", "lease", "foobar-operator")
+	p = f.start(t, "--namespace", ns)
+	await(t, "the end of the FooBar", func() (bool, string) {
+		u := f.read(t, ns, "ten")
+		return u == nil, fmt.Sprint(u)
+	})
+	f.awaitMaps(t, ns+"/b-3=eleven", ns, other)
+	p.stop(t)
+}
+
+// foobarCRDRecreated: the CRD goes with all objects, those with a finalizer among them, and comes again.
+func foobarCRDRecreated(t *testing.T, f *foobars) {
+	ns, other := f.namespace(t, "again"), f.namespace(t, "again-there")
+	f.start(t)
+	f.apply(t, ns, foobar("FooBar", "twelve", "{target: a, targetNamespace: again-there}"))
+	f.awaitReady(t, ns, "twelve", other+"/a")
+	f.kubectl(t, nil, "delete", "-f", foobarDeploy+"/crd/foobars.yaml", "--timeout=60s")
+	f.awaitMaps(t, "", ns, other)
+	f.kubectl(t, nil, "apply", "-f", foobarDeploy+"/crd/foobars.yaml")
+	await(t, "the FooBar to be taken", func() (bool, string) {
+		out, err := f.tryKubectl([]byte(foobar("FooBar", "twelve", "{target: a, targetNamespace: again-there}")), "-n", ns, "apply", "-f", "-")
+		return err == nil, out
+	})
+	f.awaitReady(t, ns, "twelve", other+"/a")
+	f.kubectl(t, nil, "-n", ns, "delete", "foobar", "twelve", "--timeout=60s")
+}
