@@ -43,6 +43,8 @@ unit: ## run the tests that need no control plane
 	cd localcluster && go test $(RACE) ./access ./kubelet ./plane ./simulation ./supervise
 	@echo "== the CRDs, read as the API server reads them"
 	cd tools && go test -count=1 ./crdtest
+	@echo "== the chart, rendered by Helm 4 and Helm 3"
+	cd tools/helm && go test -count=1 ./...
 
 integration: ## run the tests on real control planes
 	@echo "== integration tests (the first run compiles the control plane: some minutes)"
@@ -78,6 +80,7 @@ generate: ## write what is generated: CRDs and reference tables
 	go run ./schema/crd
 	$(FOOBAR_CRDS)
 	$(V2BETA1_CRDS)
+	go run ./deploy/chartfiles
 	go run ./docs/reference/tables
 
 verify: ## fail if something is unformatted, suspicious, untidy or not generated anew
@@ -87,10 +90,12 @@ verify: ## fail if something is unformatted, suspicious, untidy or not generated
 	@go mod tidy -diff
 	@cd localcluster && go mod tidy -diff
 	@cd tools && go mod tidy -diff
+	@cd tools/helm && go mod tidy -diff
 	@echo "== go vet"
 	@go vet ./...
 	@echo "== generated files"
 	@go run ./schema/crd -check
 	@$(FOOBAR_CRDS) -check
 	@$(V2BETA1_CRDS) -check
+	@go run ./deploy/chartfiles -check
 	@go run ./docs/reference/tables -check
