@@ -32,7 +32,9 @@ func TestCheckFinds(t *testing.T) {
 	}
 	chart := filepath.Join(copied, "deploy/chart")
 	for name, harm := range map[string]func() error{
-		"differs": func() error { return os.WriteFile(filepath.Join(chart, "files/permissions.yaml"), []byte("kinds: {}\n"), 0o600) },
+		"differs": func() error {
+			return os.WriteFile(filepath.Join(chart, "files/permissions.yaml"), []byte("kinds: {}\n"), 0o600)
+		},
 		"missing": func() error { return os.Remove(filepath.Join(chart, "crd-files/tfjobs.yaml")) },
 		"orphan":  func() error { return os.WriteFile(filepath.Join(chart, "crd-files/mxjobs.yaml"), nil, 0o600) },
 	} {

@@ -3,8 +3,8 @@
 //	go run ./deploy/chartfiles          writes them
 //	go run ./deploy/chartfiles -check   lists those that are not as they would be written, and exits with 1
 //
-//	crd-files/               from deploy/crd and deploy/mpijob-v2beta1: what follows the names of a CRD
-//	files/permissions.yaml   from deploy/rbac, deploy/metrics-secure and deploy/mpijob-v2beta1: the rules of each role
+//	crd-files/               from deploy/crd and other versions of a kind: what follows the names of a CRD
+//	files/permissions.yaml   from deploy/rbac and deploy/*/rbac.yaml: the rules of each role
 //	README.md                from the comments of values.yaml
 package main
 

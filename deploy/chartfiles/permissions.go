@@ -37,10 +37,11 @@ func permissions(root string) (file, error) {
 	if err != nil || len(paths) == 0 {
 		return file{}, fmt.Errorf("list deploy/rbac: found %d: %w", len(paths), err)
 	}
-	for _, dir := range []string{"mpijob-v2beta1", "metrics-secure"} {
-		paths = append(paths, filepath.Join(root, "deploy", dir, "rbac.yaml"))
+	beside, err := filepath.Glob(filepath.Join(root, "deploy", "*", "rbac.yaml")) // of components, and of versions of a kind
+	if err != nil {
+		return file{}, fmt.Errorf("list the other roles: %w", err)
 	}
-	for _, path := range paths {
+	for _, path := range append(paths, beside...) {
 		if err := roles(path, content.Roles); err != nil {
 			return file{}, fmt.Errorf("read the roles of %s: %w", path, err)
 		}
@@ -49,7 +50,7 @@ func permissions(root string) (file, error) {
 	if err != nil {
 		return file{}, fmt.Errorf("write the permissions of the chart: %w", err)
 	}
-	from := "deploy/rbac, deploy/metrics-secure and deploy/mpijob-v2beta1"
+	from := "deploy/rbac and deploy/*/rbac.yaml"
 	return file{"files/permissions.yaml", append(fmt.Appendf(nil, header, from), text...)}, nil
 }
 
