@@ -26,7 +26,8 @@ The CRDs are templates, so an upgrade of the release upgrades them. They stay wh
 An installation over a Deployment that kubectl has applied takes it over with Helm 4: ` + "`helm install --take-ownership`" + `.
 
 ` + "`helm test training-operator -n kubeflow`" + ` runs ` + "`stoic validate --live`" + ` as the operator's service account: the image runs, the API server is
-reached, the rights suffice to list jobs, and this version rejects none of those in the release's namespace.
+reached, the rights suffice to list jobs, and this version rejects none of those in the release's namespace, or in ` + "`watchNamespace`" + `.
+It asks for all kinds: with ` + "`kinds`" + ` set there is no test.
 
 Needed for ` + "`render: skipIfMissing`" + `: Helm asks the cluster which kinds it serves. ` + "`helm template`" + ` asks no cluster; it is told by
 ` + "`--api-versions monitoring.coreos.com/v1/ServiceMonitor`" + `.
