@@ -23,7 +23,7 @@ Helm 4 and rendered with Helm 3. A value that does not exist, or is of the wrong
 
 The CRDs are templates, so an upgrade of the release upgrades them. They stay when the release is uninstalled: ` + "`crds.keep`" + `.
 
-An installation over a Deployment that kubectl has applied takes it over with Helm 4: ` + "`helm install --take-ownership`" + `.
+Helm 4 takes over what kubectl has applied, from this project or from training-operator: ` + "`helm install --take-ownership --force-conflicts`" + `.
 
 ` + "`helm test training-operator -n kubeflow`" + ` runs ` + "`stoic validate --live`" + ` as the operator's service account: the image runs, the API server is
 reached, the rights suffice to list jobs, and this version rejects none of those in the release's namespace, or in ` + "`watchNamespace`" + `.
