@@ -22,8 +22,12 @@ With default values it installs the same objects as ` + "`kubectl apply -k deplo
 Helm 4 and rendered with Helm 3. A value that does not exist, or is of the wrong type, is refused with its name.
 
 The CRDs are templates, so an upgrade of the release upgrades them. They stay when the release is uninstalled: ` + "`crds.keep`" + `.
+` + "`kubeflow-training-admin`" + ` may stay, too: Kubernetes, which fills it with rules, can create it anew while it is deleted. ` + "`helm uninstall --wait`" + `
+waits for it in vain then; ` + "`kubectl delete clusterrole kubeflow-training-admin`" + ` ends that.
 
-Helm 4 takes over what kubectl has applied, from this project or from training-operator: ` + "`helm install --take-ownership --force-conflicts`" + `.
+Helm 4 takes over what ` + "`kubectl apply -k deploy`" + ` has installed: ` + "`helm install --take-ownership --force-conflicts`" + `. Fields that the
+chart does not set stay as they are, so the Deployment of training-operator, which mounts a certificate, is to be deleted before:
+` + "`kubectl delete deployment -n kubeflow training-operator`" + `. Its jobs run on meanwhile.
 
 ` + "`helm test training-operator -n kubeflow`" + ` runs ` + "`stoic validate --live`" + ` as the operator's service account: the image runs, the API server is
 reached, the rights suffice to list jobs, and this version rejects none of those in the release's namespace, or in ` + "`watchNamespace`" + `.

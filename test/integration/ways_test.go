@@ -116,10 +116,12 @@ func chartInstalls(t *testing.T, r *rig, h helm) {
 		t.Errorf("%s replicas after the rollback", got)
 	}
 
-	h.run(t, "uninstall", "stoic", "-n", "training", "--wait")
-	if left := r.names(t, "deployments,services,serviceaccounts,roles,rolebindings", "-n", "training"); strings.Contains(left, "training-operator") {
-		t.Errorf("after helm uninstall there are\n%s", left)
-	}
+	// Without --wait: Kubernetes' aggregation of roles now and then creates kubeflow-training-admin anew when it is deleted.
+	h.run(t, "uninstall", "stoic", "-n", "training")
+	await(t, "what the release had installed to be gone", func() (bool, string) {
+		left := r.names(t, "deployments,services,serviceaccounts,roles,rolebindings,clusterroles,clusterrolebindings", "-n", "training")
+		return !strings.Contains(left, "training-operator"), left
+	})
 	if jobs := r.names(t, "tfjobs", "-n", "jobs"); jobs != "tfjob.kubeflow.org/mnist\n" {
 		t.Errorf("after helm uninstall there are the jobs %q", jobs)
 	}
