@@ -45,6 +45,8 @@ unit: ## run the tests that need no control plane
 	cd tools && go test -count=1 ./crdtest
 	@echo "== the health checks for other programs, and the rules by which those read a job"
 	cd tools/integrations && go test -count=1 ./...
+	@echo "== the chart, rendered by Helm 4 and Helm 3"
+	cd tools/helm && go test -count=1 ./...
 
 integration: ## run the tests on real control planes
 	@echo "== integration tests (the first run compiles the control plane: some minutes)"
@@ -80,6 +82,7 @@ generate: ## write what is generated: CRDs, reference tables, configurations of 
 	go run ./schema/crd
 	$(FOOBAR_CRDS)
 	$(V2BETA1_CRDS)
+	go run ./deploy/chartfiles
 	go run ./docs/reference/tables
 	go run ./deploy/integrations/generate
 
@@ -91,11 +94,13 @@ verify: ## fail if something is unformatted, suspicious, untidy or not generated
 	@cd localcluster && go mod tidy -diff
 	@cd tools && go mod tidy -diff
 	@cd tools/integrations && go mod tidy -diff
+	@cd tools/helm && go mod tidy -diff
 	@echo "== go vet"
 	@go vet ./...
 	@echo "== generated files"
 	@go run ./schema/crd -check
 	@$(FOOBAR_CRDS) -check
 	@$(V2BETA1_CRDS) -check
+	@go run ./deploy/chartfiles -check
 	@go run ./docs/reference/tables -check
 	@go run ./deploy/integrations/generate -check

@@ -3,10 +3,12 @@
 //	crd/         what a cluster must know: the kinds; generated, see schema/crd
 //	rbac/        what the operator may do, and what users may do with its kinds
 //	controller/  the operator itself: Deployment and Service
+//	overlays/    what kubectl apply -k installs for common needs, of these and of components/
+//	chart/       the same objects as a Helm chart; chartfiles writes what in it follows from the others
 //
-// Three ways lead to a cluster, and all use the same files: kubectl apply -k deploy installs
-// everything, kubectl apply -f deploy/crd the kinds alone, and the program carries the files in
-// itself to install them without a checkout.
+// Four ways lead to a cluster, and all use the same files: kubectl apply -k deploy installs
+// everything, kubectl apply -f deploy/crd the kinds alone, helm install what its values say, and the
+// program carries the files in itself to install them without a checkout.
 //
 // The names (namespace kubeflow; Deployment, Service and ServiceAccount training-operator) are those of
 // the operator that this one replaces, so that an apply over it takes over.

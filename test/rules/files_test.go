@@ -19,15 +19,16 @@ func atHome() []string { return []string{"TFJob", "PyTorchJob"} }
 // touched are the hand-written files that a kind may be named in, beside its own. Permissions and what is installed are
 // written by hand on purpose: whoever adds one says so.
 func touched() []string {
-	return []string{"training/kinds/kinds.go", "deploy/kustomization.yaml", "deploy/rbac/cluster-role.yaml", "deploy/rbac/users.yaml"}
+	return []string{"training/kinds/kinds.go", "deploy/crd/Kustomization", "deploy/rbac/cluster-role.yaml", "deploy/rbac/users.yaml"}
 }
 
 // besides lists what a kind touches beyond that: an MPIJob has a flag for the image that brings kubectl, and permissions that
 // no other kind needs; its pods and dependent objects stand in a second file. Its other version is a kind of its own, in
 // folders of its own, since the generator of CRDs takes the version of a type from its package.
 func besides() map[string][]string {
-	return map[string][]string{"MPIJob": {"cli/controller.go", "deploy/rbac/mpijob.yaml", "training/kinds/mpijob_pods.go",
-		"training/kinds/v2beta1/", "deploy/mpijob-v2beta1/"}}
+	return map[string][]string{"MPIJob": {"cli/controller.go", "deploy/rbac/mpijob.yaml", "deploy/rbac/Kustomization", "deploy/components/namespaced/kustomization.yaml",
+		"training/kinds/mpijob_pods.go", "training/kinds/v2beta1/", "deploy/mpijob-v2beta1/",
+		"deploy/chart/templates/", "deploy/chart/crd-files/", "deploy/chart/values.yaml"}}
 }
 
 // TestKindTouchesFewFiles: a kind is one file in training/kinds, a line in kinds.go and its permissions. All else that is not
@@ -92,7 +93,7 @@ func handWritten(file string) bool {
 	case strings.HasPrefix(file, "examples/"), strings.HasPrefix(file, "test/"), strings.HasPrefix(file, "docs/"):
 		return false
 	}
-	return slices.Contains([]string{".go", ".yaml"}, path.Ext(file))
+	return path.Base(file) == "Kustomization" || slices.Contains([]string{".go", ".yaml"}, path.Ext(file))
 }
 
 var comment = regexp.MustCompile(`(?m)(^|\s)(//|#).*$`)

@@ -59,6 +59,7 @@ func allowed() map[string][]string {
 		"stoic/training/kinds/v2beta1": {"stoic/schema", "stoic/training", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/apis/meta/v1"},
 		"stoic/schema/crd":             {"stoic/schema", "k8s.io/apiextensions-apiserver/..."},
 		"stoic/deploy":                 {},
+		"stoic/deploy/chartfiles":      {"stoic/training/kinds", "k8s.io/api/rbac/v1", "k8s.io/apimachinery/pkg/util/yaml"},
 		"stoic/examples":               {},
 		"stoic/docs/reference/tables":  append([]string{"stoic/cli", "stoic/controller", "stoic/controller/program", "stoic/controller/serve", "stoic/convert", "stoic/training/operator", "stoic/examples", "stoic/schema", "stoic/training", "stoic/training/convert", "stoic/training/kinds"}, untyped...),
 		"stoic/deploy/integrations/generate": {

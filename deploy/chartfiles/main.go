@@ -1,0 +1,125 @@
+// Command chartfiles writes the files of the Helm chart that follow from others: Helm reads no file from outside of a chart.
+//
+//	go run ./deploy/chartfiles          writes them
+//	go run ./deploy/chartfiles -check   lists those that are not as they would be written, and exits with 1
+//
+//	crd-files/               from deploy/crd and other versions of a kind: what follows the names of a CRD
+//	files/permissions.yaml   from deploy/rbac and deploy/*/rbac.yaml: the rules of each role
+//	README.md                from the comments of values.yaml
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+func main() {
+	root := flag.String("root", ".", "the checkout")
+	check := flag.Bool("check", false, "write nothing; fail if a file is not as it would be written")
+	flag.Parse()
+	if err := run(*root, *check); err != nil {
+		fmt.Fprintln(os.Stderr, "chartfiles:", err)
+		os.Exit(1)
+	}
+}
+
+// file is one that is written, by its path in the chart.
+type file struct {
+	path string
+	text []byte
+}
+
+var errDrift = errors.New("generated files are out of date: run `make generate`")
+
+func run(root string, check bool) error {
+	files, err := generate(root)
+	if err != nil {
+		return err
+	}
+	chart := filepath.Join(root, "deploy", "chart")
+	stale, err := differing(chart, files)
+	if err != nil {
+		return err
+	}
+	orphans, err := unlisted(chart, files)
+	if err != nil {
+		return err
+	}
+	if check {
+		for _, f := range stale {
+			fmt.Fprintln(os.Stderr, "differs:", filepath.Join(chart, f.path))
+		}
+		for _, path := range orphans {
+			fmt.Fprintln(os.Stderr, "not generated:", path)
+		}
+		if len(stale)+len(orphans) > 0 {
+			return errDrift
+		}
+		return nil
+	}
+	for _, f := range stale {
+		path := filepath.Join(chart, f.path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return fmt.Errorf("make the folder of a file: %w", err)
+		}
+		if err := os.WriteFile(path, f.text, 0o644); err != nil {
+			return fmt.Errorf("write a file of the chart: %w", err)
+		}
+	}
+	for _, path := range orphans {
+		if err := os.Remove(path); err != nil {
+			return fmt.Errorf("remove a CRD that is no more: %w", err)
+		}
+	}
+	return nil
+}
+
+func generate(root string) ([]file, error) {
+	files, err := crds(root)
+	if err != nil {
+		return nil, err
+	}
+	permissions, err := permissions(root)
+	if err != nil {
+		return nil, err
+	}
+	readme, err := readme(root)
+	if err != nil {
+		return nil, err
+	}
+	return append(files, permissions, readme), nil
+}
+
+// differing are the files that are not there, or otherwise.
+func differing(chart string, files []file) (stale []file, err error) {
+	for _, f := range files {
+		there, err := os.ReadFile(filepath.Join(chart, f.path))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("read a file of the chart: %w", err)
+		}
+		if err != nil || !bytes.Equal(there, f.text) {
+			stale = append(stale, f)
+		}
+	}
+	return stale, nil
+}
+
+// unlisted are CRDs in the chart that nothing is generated from: those of a kind that is no more.
+func unlisted(chart string, files []file) (paths []string, err error) {
+	there, err := filepath.Glob(filepath.Join(chart, "crd-files", "*"))
+	if err != nil {
+		return nil, fmt.Errorf("list the CRDs of the chart: %w", err)
+	}
+	for _, path := range there {
+		if !slices.ContainsFunc(files, func(f file) bool { return filepath.Join(chart, f.path) == path }) {
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
+}

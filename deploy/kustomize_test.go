@@ -1,0 +1,323 @@
+package deploy
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// kustomize renders a folder. The test is skipped where there is no kubectl.
+func kustomize(t *testing.T, dir string) []document {
+	t.Helper()
+	kubectl, err := exec.LookPath("kubectl")
+	if err != nil {
+		t.Skip("kubectl is not on PATH")
+	}
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	command := exec.Command(kubectl, "kustomize", dir)
+	command.Stderr = &stderr
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("kubectl kustomize %s: %v\n%s", dir, err, stderr.Bytes())
+	}
+	if stderr.Len() > 0 {
+		t.Errorf("kubectl kustomize %s warns: %s", dir, stderr.Bytes())
+	}
+	return split(t, "kubectl kustomize "+dir, out)
+}
+
+// objects are the rendered documents by id.
+func objects(t *testing.T, all []document) map[string]any {
+	t.Helper()
+	found := map[string]any{}
+	for _, d := range all {
+		if _, twice := found[d.id()]; twice {
+			t.Errorf("%s is rendered twice", d.id())
+		}
+		var value any
+		if err := yaml.Unmarshal(d.raw, &value); err != nil {
+			t.Fatalf("parse %s: %v", d.id(), err)
+		}
+		found[d.id()] = value
+	}
+	return found
+}
+
+// checkout is a copy of the folders that kustomize reads, in which the CRDs have no schemas: with them each rendering takes some
+// seconds. TestKustomize renders them whole.
+func checkout(t *testing.T) (root string) {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range []string{"../deploy", "../manifests"} {
+		err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || filepath.Ext(path) != ".yaml" && entry.Name() != "Kustomization" {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			if filepath.Dir(path) == "../deploy/crd" && filepath.Ext(path) == ".yaml" {
+				head, _, _ := bytes.Cut(text, []byte("\nspec:"))
+				text = append(head, "\nspec: {}\n"...)
+			}
+			to := filepath.Join(root, strings.TrimPrefix(path, "../"))
+			if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+				return err
+			}
+			return os.WriteFile(to, text, 0o600)
+		})
+		if err != nil {
+			t.Fatalf("copy %s: %v", from, err)
+		}
+	}
+	return root
+}
+
+// changes says in lines what makes one set of objects of another: whole objects that are removed or added, and single values.
+func changes(t *testing.T, from, to map[string]any) string {
+	t.Helper()
+	var out strings.Builder
+	for _, id := range slices.Sorted(maps.Keys(from)) {
+		if _, stays := to[id]; !stays {
+			fmt.Fprintf(&out, "removed %s\n", id)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(to)) {
+		before, was := from[id]
+		if was {
+			changed(&out, id, before, to[id])
+			continue
+		}
+		text, err := yaml.Marshal(to[id])
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&out, "added %s\n", id)
+		for line := range strings.Lines(string(text)) {
+			out.WriteString("  " + line)
+		}
+	}
+	return out.String()
+}
+
+// changed writes a line for each value that differs.
+func changed(out *strings.Builder, path string, from, to any) {
+	fromMap, isMap := from.(map[string]any)
+	toMap, stays := to.(map[string]any)
+	if isMap && stays {
+		keys := maps.Clone(fromMap)
+		maps.Copy(keys, toMap)
+		for _, key := range slices.Sorted(maps.Keys(keys)) {
+			changed(out, path+"."+key, fromMap[key], toMap[key])
+		}
+		return
+	}
+	fromList, isList := from.([]any)
+	toList, stays := to.([]any)
+	if isList && stays {
+		for i := range max(len(fromList), len(toList)) {
+			changed(out, fmt.Sprintf("%s[%d]", path, i), at(fromList, i), at(toList, i))
+		}
+		return
+	}
+	if !cmp.Equal(from, to) {
+		before, _ := json.Marshal(from)
+		after, _ := json.Marshal(to)
+		fmt.Fprintf(out, "changed %s: %s -> %s\n", path, before, after)
+	}
+}
+
+func at(list []any, i int) any {
+	if i < len(list) {
+		return list[i]
+	}
+	return nil
+}
+
+// TestOverlays: an overlay differs from kubectl apply -k deploy in what the golden file says, and in nothing else. Each folder of
+// overlays has a section there, and one shows that components go together.
+func TestOverlays(t *testing.T) {
+	root := checkout(t)
+	base := objects(t, kustomize(t, root+"/deploy"))
+	const file = "testdata/overlays.txtar"
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for _, f := range archive.Files {
+		want[f.Name] = string(f.Data)
+	}
+	dirs, err := filepath.Glob("overlays/*")
+	if err != nil || len(dirs) != 6 {
+		t.Fatalf("overlays: %v, %v", dirs, err)
+	}
+	written := &txtar.Archive{Comment: archive.Comment}
+	for _, name := range append(dirs, "overlays/ha with components/pod-monitor") {
+		from, with, more := strings.Cut(name, " with ")
+		dir := filepath.Join(root, "deploy", from)
+		if more {
+			dir = overlay(t, root, "resources: [$/"+from+"]\ncomponents: [$/"+with+"]\n")
+		}
+		got := changes(t, base, objects(t, kustomize(t, dir)))
+		if diff := cmp.Diff(want[name], got); diff != "" && !*update {
+			t.Errorf("what %s changes (-want +got):\n%s", name, diff)
+		}
+		written.Files = append(written.Files, txtar.File{Name: name, Data: []byte(got)})
+	}
+	if len(want) != len(written.Files) && !*update {
+		t.Errorf("%s has %d sections, want %d", file, len(want), len(written.Files))
+	}
+	if *update {
+		if err := os.WriteFile(file, txtar.Format(written), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// overlay writes a kustomization beside a checkout; $ in its text stands for the folder deploy there.
+func overlay(t *testing.T, root, text string) (dir string) {
+	t.Helper()
+	here, err := filepath.Abs(filepath.Join(root, "deploy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err = filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, err := filepath.Rel(dir, here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(strings.ReplaceAll(text, "$", from)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestPathsOfTrainingOperator: the paths that its users know render the overlays of the same name.
+func TestPathsOfTrainingOperator(t *testing.T) {
+	root := checkout(t)
+	for _, name := range []string{"standalone", "kubeflow"} {
+		there, here := objects(t, kustomize(t, root+"/manifests/overlays/"+name)), objects(t, kustomize(t, root+"/deploy/overlays/"+name))
+		if diff := cmp.Diff(here, there); diff != "" {
+			t.Errorf("manifests/overlays/%s (-deploy/overlays +manifests/overlays):\n%s", name, diff)
+		}
+	}
+}
+
+// TestOverlayOfAnOverlay: the namespace and the image are replaced everywhere, whichever overlay is built upon.
+func TestOverlayOfAnOverlay(t *testing.T) {
+	dirs, err := filepath.Glob("overlays/*")
+	if err != nil || len(dirs) == 0 {
+		t.Fatal(dirs, err)
+	}
+	root := checkout(t)
+	for _, dir := range append(dirs, ".") {
+		all := kustomize(t, overlay(t, root, "resources: [$/"+dir+"]\nnamespace: team-a\nimages: [{name: stoic, newName: example.org/stoic, newTag: v1}]\n"))
+		if _, container := deployment(t, relocated(all)); container.Image != "example.org/stoic:v1" {
+			t.Errorf("%s: image %q", dir, container.Image)
+		}
+		for _, d := range all {
+			text := string(d.raw)
+			// The group kubeflow.org and the names of roles hold the word, too; a certificate's names are the overlay's to patch.
+			if d.head.Kind != "Certificate" && (strings.Contains(text, "namespace: kubeflow") || strings.Contains(text, "name: kubeflow\n")) {
+				t.Errorf("%s: %s still speaks of the namespace kubeflow:\n%s", dir, d.id(), text)
+			}
+			if strings.HasSuffix(d.head.Kind, "RoleBinding") && strings.Count(text, "namespace: team-a") != 1+strings.Count(d.id(), "team-a/") {
+				t.Errorf("%s: %s does not bind the service account of team-a:\n%s", dir, d.id(), text)
+			}
+		}
+	}
+}
+
+// relocated are documents of another namespace, as if they were of kubeflow.
+func relocated(all []document) []document {
+	all = slices.Clone(all)
+	for i := range all {
+		if all[i].head.Namespace != "" {
+			all[i].head.Namespace = "kubeflow"
+		}
+	}
+	return all
+}
+
+// TestNamespacedHasNoClusterRole: nothing that the operator is bound to reaches beyond its namespace, and within it the rules are
+// those of the ClusterRoles, but for priority classes, which are in no namespace.
+func TestNamespacedHasNoClusterRole(t *testing.T) {
+	all, base := kustomize(t, checkout(t)+"/deploy/overlays/namespaced"), documents(t)
+	for _, d := range all {
+		if d.head.Kind == "ClusterRoleBinding" {
+			t.Errorf("%s binds the operator to a ClusterRole", d.id())
+		}
+		if d.head.Kind == "RoleBinding" && into[rbacv1.RoleBinding](t, all, d.id()).RoleRef.Kind != "Role" {
+			t.Errorf("%s binds no Role", d.id())
+		}
+	}
+	for _, name := range []string{"training-operator", "training-operator-mpijob"} {
+		want := slices.DeleteFunc(into[rbacv1.ClusterRole](t, base, "ClusterRole/"+name).Rules, func(r rbacv1.PolicyRule) bool {
+			return slices.Contains(r.Resources, "priorityclasses")
+		})
+		if diff := cmp.Diff(want, into[rbacv1.Role](t, all, "kubeflow/Role/"+name).Rules); diff != "" {
+			t.Errorf("%s (-ClusterRole +Role):\n%s", name, diff)
+		}
+	}
+}
+
+// TestFoldersListTheirFiles: a file that is added to a folder is installed by its kustomization.
+func TestFoldersListTheirFiles(t *testing.T) {
+	for _, dir := range []string{"crd", "rbac", "controller"} {
+		text, err := os.ReadFile(filepath.Join(dir, "Kustomization"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var listed struct{ Resources []string }
+		if err := yaml.Unmarshal(text, &listed); err != nil {
+			t.Fatalf("parse %s/Kustomization: %v", dir, err)
+		}
+		files, err := filepath.Glob(dir + "/*.yaml")
+		if err != nil || len(files) == 0 {
+			t.Fatal(files, err)
+		}
+		for i := range files {
+			files[i] = filepath.Base(files[i])
+		}
+		slices.Sort(listed.Resources)
+		if diff := cmp.Diff(files, listed.Resources); diff != "" {
+			t.Errorf("%s (-files +listed):\n%s", dir, diff)
+		}
+	}
+	a, err := os.ReadFile("namespace.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile("components/namespace/namespace.yaml")
+	if err != nil || !bytes.Equal(a, b) {
+		t.Errorf("components/namespace/namespace.yaml is not namespace.yaml: %v", err)
+	}
+}

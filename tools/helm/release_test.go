@@ -1,0 +1,112 @@
+package helm
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	loader4 "helm.sh/helm/v4/pkg/chart/v2/loader"
+	releasecommon "helm.sh/helm/v4/pkg/release/common"
+	releases "helm.sh/helm/v4/pkg/release/v1"
+	"helm.sh/helm/v4/pkg/storage/driver"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientv1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// created keeps the Secret that Helm would create.
+type created struct {
+	clientv1.SecretInterface
+	secret *corev1.Secret
+}
+
+func (c *created) Create(_ context.Context, secret *corev1.Secret, _ metav1.CreateOptions) (*corev1.Secret, error) {
+	c.secret = secret
+	return secret, nil
+}
+
+// TestReleaseFitsInASecret: Helm stores a release, all files of the chart and all that is rendered, in one Secret, compressed. The API
+// server takes 1 MiB. A third of it is kept free for dashboards and rules, and for CRDs that grow.
+func TestReleaseFitsInASecret(t *testing.T) {
+	chart, err := loader4.LoadDir(chartDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rendered, err := helm4{chart}.render(parse(t, "dashboards: {enabled: true}\nprometheusRule: {render: alwaysRender}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var into created
+	err = driver.NewSecrets(&into).Create("sh.helm.release.v1.training-operator.v1", &releases.Release{
+		Name: release, Namespace: namespace, Version: 1, Chart: chart, Config: map[string]any{}, Manifest: text(rendered),
+		Info: &releases.Info{Status: releasecommon.StatusDeployed},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := len(into.secret.Data["release"])
+	t.Logf("a release takes %d bytes", size)
+	if size < 200_000 || size > 700_000 {
+		t.Errorf("a release takes %d bytes of %d", size, corev1.MaxSecretSize)
+	}
+}
+
+// TestRulesAndDashboardsOfTheChart: those that the chart holds are rendered as they are, with braces and all.
+func TestRulesAndDashboardsOfTheChart(t *testing.T) {
+	rules, err := os.ReadFile(chartDir + "/files/rules.yaml")
+	files := map[string]string{}
+	if err == nil {
+		files["files/rules.yaml"] = string(rules)
+	} else if !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	paths, err := filepath.Glob(chartDir + "/dashboards/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		dashboard, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files["dashboards/"+filepath.Base(path)] = string(dashboard)
+	}
+	for name, files := range map[string]map[string]string{"of a test": other(), "of the chart": files} {
+		rendered := objects(t, documents(both(t, load(t, files), parse(t, "crds: {enabled: false}\ndashboards: {enabled: true}\nprometheusRule: {render: alwaysRender}"))))
+		configMaps := 0
+		for id, object := range rendered {
+			switch object["kind"] {
+			case "PrometheusRule":
+				var want any
+				if err := yaml.Unmarshal([]byte(files["files/rules.yaml"]), &want); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(want, object["spec"]); diff != "" {
+					t.Errorf("%s: rules (-want +got):\n%s", name, diff)
+				}
+			case "ConfigMap":
+				configMaps++
+				for key, value := range object["data"].(map[string]any) {
+					if !json.Valid([]byte(value.(string))) || strings.TrimSpace(value.(string)) != strings.TrimSpace(files["dashboards/"+key]) {
+						t.Errorf("%s: %s: %s is not the dashboard", name, id, key)
+					}
+				}
+			}
+		}
+		if _, has := rendered["kubeflow/PrometheusRule/training-operator"]; has != (files["files/rules.yaml"] != "") {
+			t.Errorf("%s: rules are rendered: %v", name, has)
+		}
+		want := len(files)
+		if files["files/rules.yaml"] != "" {
+			want--
+		}
+		if configMaps != want {
+			t.Errorf("%s: %d dashboards, want %d", name, configMaps, want)
+		}
+	}
+}

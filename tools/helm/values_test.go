@@ -1,0 +1,275 @@
+package helm
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// value is one that the chart's page documents.
+type value struct {
+	path     string
+	fallback any // what values.yaml says
+}
+
+// page lists the values that README.md documents, and the groups that they are in. That it is generated from values.yaml, and that
+// none is left out, is a test of deploy/chartfiles.
+func page(t *testing.T) (values []value, groups []string) {
+	t.Helper()
+	text, err := os.ReadFile(chartDir + "/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range regexp.MustCompile("(?m)^\\| (\\*\\*)?`([^`]+)`(?:\\*\\*)? \\| (?:`([^`]*)`)? ?\\|").FindAllStringSubmatch(string(text), -1) {
+		if row[1] != "" {
+			groups = append(groups, row[2])
+			continue
+		}
+		v := value{path: row[2]}
+		if err := json.Unmarshal([]byte(row[3]), &v.fallback); err != nil {
+			t.Fatalf("read the default of %s: %v", v.path, err)
+		}
+		values = append(values, v)
+	}
+	if len(values) < 50 || len(groups) < 10 {
+		t.Fatalf("found %d values in %d groups", len(values), len(groups))
+	}
+	return values, groups
+}
+
+// set is the values in which one path has a value.
+func set(path string, to any) map[string]any {
+	keys := strings.Split(path, ".")
+	for _, key := range slices.Backward(keys) {
+		to = map[string]any{key: to}
+	}
+	return to.(map[string]any)
+}
+
+// used holds for each value another one than its default, as YAML of all values. What stands before "; " is the background: values
+// without which the one has no effect.
+func used() map[string]string {
+	monitor := "serviceMonitor: {render: alwaysRender}; "
+	return map[string]string{
+		"name": "name: other", "image.repository": "image: {repository: example.org/stoic}", "image.tag": "image: {tag: v1}",
+		"image.digest":     "image: {digest: 'sha256:" + strings.Repeat("0", 64) + "'}",
+		"image.pullPolicy": "image: {pullPolicy: Always}", "image.pullSecrets": "image: {pullSecrets: [registry]}",
+		"replicas": "replicas: 2", "leaderElection.enabled": "leaderElection: {enabled: false}", "kinds": "kinds: [TFJob]",
+		"mpiJob.version": "mpiJob: {version: v2beta1}", "watchNamespace": "watchNamespace: team-a",
+		"gangSchedulerName": "gangSchedulerName: volcano", "logLevel": "logLevel: debug", "extraArgs": "extraArgs: [--profiling]",
+		"extraEnv": "extraEnv: [{name: A, value: b}]", "extraVolumes": "extraVolumes: [{name: v, emptyDir: {}}]",
+		"extraVolumeMounts": "extraVolumeMounts: [{name: v, mountPath: /v}]", "resources": "resources: {limits: {memory: 2Gi}}",
+		"crds.enabled": "crds: {enabled: false}", "crds.keep": "crds: {keep: false}",
+		"serviceAccount.create": "serviceAccount: {name: a}; serviceAccount: {create: false, name: a}", "serviceAccount.name": "serviceAccount: {name: a}",
+		"serviceAccount.annotations": "serviceAccount: {annotations: {a: b}}", "userRoles.create": "userRoles: {create: false}",
+		"commonLabels": "commonLabels: {a: b}", "podLabels": "podLabels: {a: b}", "podAnnotations": "podAnnotations: {a: b}",
+		"nodeSelector": "nodeSelector: {a: b}", "tolerations": "tolerations: [{operator: Exists}]",
+		"affinity":                  "affinity: {nodeAffinity: {a: b}}",
+		"topologySpreadConstraints": "topologySpreadConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway}]",
+		"priorityClassName":         "priorityClassName: high", "podSecurityContext": "podSecurityContext: {runAsUser: 1}", "securityContext": "securityContext: {runAsUser: 1}",
+		"podDisruptionBudget.enabled": "podDisruptionBudget: {enabled: true}", "podDisruptionBudget.maxUnavailable": "podDisruptionBudget: {enabled: true}; podDisruptionBudget: {enabled: true, maxUnavailable: 50%}",
+		"networkPolicy.enabled": "networkPolicy: {enabled: true}", "networkPolicy.metricsFrom": "networkPolicy: {enabled: true}; networkPolicy: {enabled: true, metricsFrom: []}",
+		"networkPolicy.apiServerCIDRs": "networkPolicy: {enabled: true}; networkPolicy: {enabled: true, apiServerCIDRs: [10.0.0.1/32]}",
+		"networkPolicy.apiServerPorts": "networkPolicy: {enabled: true}; networkPolicy: {enabled: true, apiServerPorts: [1]}",
+		"metrics.secure":               "metrics: {secure: true}", "metrics.readers": "metrics: {secure: true}; metrics: {secure: true, readers: [{namespace: a, name: b}]}",
+		"metrics.certificate.secretName":            "metrics: {secure: true}; metrics: {secure: true, certificate: {secretName: a}}",
+		"metrics.certificate.certManager.enabled":   "metrics: {secure: true}; metrics: {secure: true, certificate: {certManager: {enabled: true}}}",
+		"metrics.certificate.certManager.issuerRef": "metrics: {secure: true, certificate: {certManager: {enabled: true}}}; metrics: {secure: true, certificate: {certManager: {enabled: true, issuerRef: {name: a}}}}",
+		"serviceMonitor.render":                     "serviceMonitor: {render: alwaysRender}",
+		"serviceMonitor.labels":                     monitor + "serviceMonitor: {render: alwaysRender, labels: {a: b}}", "serviceMonitor.interval": monitor + "serviceMonitor: {render: alwaysRender, interval: 30s}",
+		"podMonitor.render": "podMonitor: {render: alwaysRender}", "podMonitor.labels": "podMonitor: {render: alwaysRender}; podMonitor: {render: alwaysRender, labels: {a: b}}",
+		"podMonitor.interval":   "podMonitor: {render: alwaysRender}; podMonitor: {render: alwaysRender, interval: 30s}",
+		"prometheusRule.render": "prometheusRule: {render: alwaysRender}", "prometheusRule.labels": "prometheusRule: {render: alwaysRender}; prometheusRule: {render: alwaysRender, labels: {a: b}}",
+		"dashboards.enabled": "dashboards: {enabled: true}", "dashboards.labels": "dashboards: {enabled: true}; dashboards: {enabled: true, labels: {a: b}}",
+		"dashboards.annotations": "dashboards: {enabled: true}; dashboards: {enabled: true, annotations: {a: b}}",
+	}
+}
+
+// TestEveryValueIsUsed: each documented value changes what is rendered.
+func TestEveryValueIsUsed(t *testing.T) {
+	helms, cases := load(t, other()), used()
+	values, _ := page(t)
+	var paths []string
+	for _, v := range values {
+		paths = append(paths, v.path)
+	}
+	slices.Sort(paths)
+	if diff := cmp.Diff(paths, slices.Sorted(maps.Keys(cases))); diff != "" {
+		t.Fatalf("values (-documented +tried):\n%s", diff)
+	}
+	for path, written := range cases {
+		background, changed, has := strings.Cut(written, "; ")
+		if !has {
+			background, changed = "", written
+		}
+		four := helms["Helm 4"]
+		before, err := four.render(parse(t, background))
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		after, err := four.render(parse(t, changed))
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+		} else if cmp.Equal(before, after) {
+			t.Errorf("%s has no effect: %s", path, changed)
+		}
+	}
+}
+
+// TestDefaultsAreTheDocumentedOnes: a value that is given its default changes nothing.
+func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
+	helms := load(t, other())
+	want := both(t, helms, nil)
+	all := map[string]any{}
+	values, _ := page(t)
+	for _, v := range values {
+		merge(all, set(v.path, v.fallback))
+	}
+	if diff := cmp.Diff(text(want), text(both(t, helms, all))); diff != "" {
+		t.Errorf("-without values +with all defaults:\n%s", diff)
+	}
+}
+
+func merge(into, from map[string]any) {
+	for key, value := range from {
+		below, isMap := value.(map[string]any)
+		there, was := into[key].(map[string]any)
+		if isMap && was {
+			merge(there, below)
+			continue
+		}
+		into[key] = value
+	}
+}
+
+// TestWrongTypes: a value of a wrong type, and a key that does not exist, are refused by both versions with their names.
+func TestWrongTypes(t *testing.T) {
+	values, groups := page(t)
+	cases := map[string]map[string]any{}
+	for _, v := range values {
+		var wrong any = "wrong"
+		if _, is := v.fallback.(string); is {
+			wrong = 1
+		}
+		if v.path == "podDisruptionBudget.maxUnavailable" {
+			wrong = true
+		}
+		cases["/"+strings.ReplaceAll(v.path, ".", "/")] = set(v.path, wrong)
+	}
+	for _, group := range groups {
+		cases["/"+strings.ReplaceAll(group, ".", "/")] = set(group+".wrongKey", 1)
+	}
+	for name, h := range load(t, nil) {
+		for path, wrong := range cases {
+			_, err := h.render(wrong)
+			if err == nil || !strings.Contains(err.Error(), "'"+path+"'") {
+				t.Errorf("%s: %v: got error %v, want one that names %s", name, wrong, err, path)
+			}
+		}
+		if _, err := h.render(map[string]any{"wrongKey": 1}); err == nil || !strings.Contains(err.Error(), "wrongKey") {
+			t.Errorf("%s: a key that does not exist: %v", name, err)
+		}
+	}
+}
+
+// TestWrongValues: what has the right type and is wrong all the same is refused with its name, and what is allowed.
+func TestWrongValues(t *testing.T) {
+	cases := map[string]string{
+		"name: Upper": "/name", "image: {pullPolicy: Sometimes}": "/image/pullPolicy", "image: {digest: 'md5:1'}": "/image/digest",
+		"image: {tag: 'a b'}": "/image/tag", "image: {repository: ''}": "/image/repository", "replicas: -1": "/replicas",
+		"kinds: [TFJobs]": "/kinds/0", "kinds: [TFJob, TFJob]": "/kinds", "mpiJob: {version: v3}": "/mpiJob/version",
+		"watchNamespace: a.b": "/watchNamespace", "logLevel: loud": "/logLevel", "extraArgs: [profiling]": "/extraArgs/0",
+		"extraEnv: [{value: a}]": "/extraEnv/0", "extraVolumes: [{name: a, hostpath: {}}]": "/extraVolumes/0",
+		"extraVolumeMounts: [{name: a}]": "/extraVolumeMounts/0", "resources: {limit: {}}": "/resources",
+		"commonLabels: {a: 1}": "/commonLabels/a", "podAnnotations: {a: true}": "/podAnnotations/a",
+		"tolerations: [{effect: No}]": "/tolerations/0/effect", "affinity: {podAffinities: {}}": "/affinity",
+		"topologySpreadConstraints: [{maxSkew: 1}]": "/topologySpreadConstraints/0",
+		"securityContext: {runAsNonroot: true}":     "/securityContext", "podSecurityContext: {seccompProfile: {type: Default}}": "/podSecurityContext/seccompProfile/type",
+		"podDisruptionBudget: {maxUnavailable: 120%}": "/podDisruptionBudget/maxUnavailable",
+		"networkPolicy: {metricsFrom: [{}]}":          "/networkPolicy/metricsFrom/0", "networkPolicy: {apiServerCIDRs: [10.0.0.1]}": "/networkPolicy/apiServerCIDRs/0",
+		"networkPolicy: {apiServerPorts: [0]}": "/networkPolicy/apiServerPorts/0", "networkPolicy: {apiServerPorts: []}": "/networkPolicy/apiServerPorts",
+		"metrics: {readers: [{name: a}]}": "/metrics/readers/0", "metrics: {certificate: {certManager: {issuerRef: {Name: a}}}}": "/metrics/certificate/certManager/issuerRef",
+		"serviceMonitor: {render: always}": "/serviceMonitor/render", "serviceMonitor: {render: off}": "/serviceMonitor/render", "podMonitor: {interval: 30}": "/podMonitor/interval",
+		// What a schema cannot say, templates do.
+		"{replicas: 2, leaderElection: {enabled: false}}":               "replicas: more than one need leaderElection.enabled",
+		"serviceAccount: {create: false}":                               "serviceAccount.name: must be set",
+		"metrics: {readers: [{name: a, namespace: b}]}":                 "metrics.readers: metrics are served to everybody",
+		"metrics: {certificate: {secretName: a}}":                       "metrics.certificate: metrics are served without TLS",
+		"metrics: {certificate: {certManager: {enabled: true}}}":        "metrics.certificate: metrics are served without TLS",
+		"{metrics: {secure: true}, podMonitor: {render: alwaysRender}}": "podMonitor: a PodMonitor cannot give",
+		"serviceMonitor: {render: failIfMissing}":                       "serviceMonitor.render is failIfMissing, and the cluster does not serve ServiceMonitor",
+		"podMonitor: {render: failIfMissing}":                           "podMonitor.render is failIfMissing",
+		"prometheusRule: {render: failIfMissing}":                       "prometheusRule.render is failIfMissing",
+	}
+	for name, h := range load(t, other()) {
+		for wrong, names := range cases {
+			if _, err := h.render(parse(t, wrong)); err == nil || !strings.Contains(err.Error(), names) {
+				t.Errorf("%s: %s: got error %v, want one that names %s", name, wrong, err, names)
+			}
+		}
+		if _, err := h.render(parse(t, "global: {anything: 1}")); err != nil {
+			t.Errorf("%s: what Helm gives to a chart that is a part of another: %v", name, err)
+		}
+	}
+}
+
+// TestSchemaIsComplete: the schema knows the documented values and no others, and lets no unknown key in anywhere.
+func TestSchemaIsComplete(t *testing.T) {
+	text, err := os.ReadFile(chartDir + "/values.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema map[string]any
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, "", schema)
+	values, groups := page(t)
+	var found []string
+	var walk func(path string, schema map[string]any)
+	walk = func(path string, schema map[string]any) {
+		for key, below := range schema["properties"].(map[string]any) {
+			name := strings.TrimPrefix(fmt.Sprintf("%s.%s", path, key), ".")
+			if slices.Contains(groups, name) {
+				walk(name, below.(map[string]any))
+			} else if name != "global" {
+				found = append(found, name)
+			}
+		}
+	}
+	walk("", schema)
+	var want []string
+	for _, v := range values {
+		want = append(want, v.path)
+	}
+	slices.Sort(want)
+	slices.Sort(found)
+	if diff := cmp.Diff(want, found); diff != "" {
+		t.Errorf("values (-documented +in the schema):\n%s", diff)
+	}
+}
+
+// closed: whatever part of a schema names properties lets no others in.
+func closed(t *testing.T, path string, schema any) {
+	t.Helper()
+	switch schema := schema.(type) {
+	case map[string]any:
+		if _, names := schema["properties"].(map[string]any); names && schema["additionalProperties"] != false {
+			t.Errorf("%s of the schema lets unknown keys in", path)
+		}
+		for key, below := range schema {
+			closed(t, path+"/"+key, below)
+		}
+	case []any:
+		for i, below := range schema {
+			closed(t, fmt.Sprintf("%s/%d", path, i), below)
+		}
+	}
+}
