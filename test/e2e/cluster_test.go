@@ -78,7 +78,11 @@ func begin(t *testing.T) *system {
 			t.Error(err)
 		}
 	})
-	s.install(t)
+	deploy, ok := s.earlier(t)
+	if !ok {
+		deploy = filepath.Join(root, "deploy")
+	}
+	s.install(t, deploy)
 	return s
 }
 
@@ -87,14 +91,18 @@ kind: Kustomization
 resources: [%s]
 images: [{name: stoic, newName: %s, newTag: %q}]
 patches:
+  - target: {kind: Namespace, name: kubeflow}
+    patch: |
+      - {op: add, path: /metadata/labels, value: {pod-security.kubernetes.io/enforce: restricted}}
   - target: {kind: Deployment, name: training-operator}
     patch: |
       - {op: add, path: /spec/template/spec/containers/0/args/-, value: --mpi-kubectl-delivery-image=%s}
 `
 
-func (s *system) install(t *testing.T) {
+// install the operator from a folder of manifests, in a namespace that admits restricted pods alone.
+func (s *system) install(t *testing.T, manifests string) {
 	t.Helper()
-	deploy, err := filepath.Rel(s.dir, filepath.Join(s.root, "deploy"))
+	deploy, err := filepath.Rel(s.dir, manifests)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,10 +6,17 @@ import (
 	"testing"
 )
 
-// TestRealNode: one node, on which the tests run one after the other, or side by side where they are of one version of MPIJob.
+// TestRealNode: one node. Tests run side by side, but for those that change the operator or the node, and one version of MPIJob comes
+// after the other.
 func TestRealNode(t *testing.T) {
 	s := begin(t)
+	t.Run("upgraded from the commit before", func(t *testing.T) { upgraded(t, s) })
 	group(t, s, "as installed", map[string]func(*testing.T, *system){
+		"DDP over gloo":                 dataParallel,
+		"torchrun loses a pod":          elastic,
+		"exit codes":                    exitCodes,
+		"out of memory":                 outOfMemory,
+		"malformed beside healthy":      malformed,
 		"names":                         names,
 		"MPIJob v1 over kubectl exec":   overExec,
 		"MPIJob v1 with Open MPI 5":     overExecPRRTE,
@@ -17,6 +24,10 @@ func TestRealNode(t *testing.T) {
 		"MPIJob v1 that fails":          overExecFails,
 		"MPIJob v1 reaches no one else": overExecOthers,
 	})
+	t.Run("killed operator", func(t *testing.T) { killedOperator(t, s) })
+	t.Run("lost leader", func(t *testing.T) { lostLeader(t, s) })
+	t.Run("drained node", func(t *testing.T) { drained(t, s) })
+	t.Run("the chart takes over", func(t *testing.T) { byHelm(t, s) })
 	s.serveV2beta1(t)
 	group(t, s, "with MPIJobs of v2beta1", map[string]func(*testing.T, *system){
 		"Open MPI over ssh":                overSSH,

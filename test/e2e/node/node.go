@@ -18,6 +18,9 @@ import (
 	"stoic/test/e2e/supplies"
 )
 
+// Name is that of the one node, as the API server knows it.
+const Name = name
+
 // Node is a running cluster of one node.
 type Node struct {
 	dir      string
@@ -52,7 +55,7 @@ func Start(ctx context.Context, s *supplies.Supplies, progress io.Writer) (_ *No
 		return nil, err
 	}
 	plane, kubectl := s.ControlPlane, func(args ...string) []string { return append([]string{s.Kubectl}, n.kubectl(args)...) }
-	ctr := []string{filepath.Join(s.Containerd, "ctr"), "--address", socket, "--namespace", "k8s.io"}
+	ctr := n.ctr()
 	for _, step := range []step{
 		{part: runtime, run: []string{filepath.Join(s.Containerd, runtime), "--config", n.path("containerd.toml"), "--address", socket}, ready: append(ctr, "version")},
 		{part: store, run: append([]string{plane}, n.storeArguments()...)},
@@ -230,6 +233,20 @@ func (n *Node) Kubectl(ctx context.Context, args ...string) *exec.Cmd {
 
 func (n *Node) kubectl(args []string) []string {
 	return append([]string{"--kubeconfig", n.secret(admin + ".kubeconfig")}, args...)
+}
+
+// Helm is a command of the same user.
+func (n *Node) Helm(ctx context.Context, args ...string) *exec.Cmd {
+	return n.sandbox.command(ctx, n.supplies.Helm, append([]string{"--kubeconfig", n.secret(admin + ".kubeconfig")}, args...)...)
+}
+
+// Task does something to the processes of a container, as "kill", "--signal", "KILL": what a kubelet would not do.
+func (n *Node) Task(verb string, args ...string) error {
+	return n.run(append(append(n.ctr(), "task", verb), args...))
+}
+
+func (n *Node) ctr() []string {
+	return []string{filepath.Join(n.supplies.Containerd, "ctr"), "--address", socket, "--namespace", "k8s.io"}
 }
 
 // Stop ends the node and removes what it leaves.

@@ -33,7 +33,7 @@ type system struct {
 	optional bool
 }
 
-// systems are the images with MPI. They are set up as those of mpi-operator are: sshd asks nothing of the modes of a mounted
+// systems are the images with MPI, and one with PyTorch. The former are set up as those of mpi-operator are: sshd asks nothing of the modes of a mounted
 // key, ssh asks nobody whether a host is known, and mpiuser can run an sshd of its own at port 2222.
 func systems() []system {
 	hooks := []string{
@@ -48,8 +48,13 @@ func systems() []system {
 	return []system{
 		{image: MPI, packages: []string{"openmpi-bin", "mpich", "openssh-server", "openssh-client", "python3-mpi4py"}, hooks: hooks},
 		{image: MPI5, release: "trixie", packages: []string{"openmpi-bin", "openssh-server", "openssh-client", "python3-mpi4py"}, hooks: hooks, optional: true},
+		{image: Torch, packages: []string{"python3-torch"}, hooks: []string{torchrun}, optional: true},
 	}
 }
+
+// torchrun repairs that of Debian's torch 1.13: since Python 3.11 a loop over the class of an enumeration of flags leaves out the one
+// that is zero.
+const torchrun = `sed -i 's/for s in Std:/for s in Std.__members__.values():/' "$1/usr/lib/python3/dist-packages/torch/distributed/elastic/multiprocessing/api.py"`
 
 // debootstrap are the flags for all systems. The folder of sshd is in /run.
 func debootstrap() []string {

@@ -27,6 +27,7 @@ const (
 	Pause    = host + "pause:1"
 	MPI      = host + "mpi:1"  // Open MPI 4, MPICH, OpenSSH
 	MPI5     = host + "mpi5:1" // Open MPI 5, OpenSSH
+	Torch    = host + "torch:1"
 )
 
 // Supplies are the programs and images of a node.
@@ -35,6 +36,7 @@ type Supplies struct {
 	// ControlPlane becomes etcd, kube-apiserver, kube-controller-manager or kube-scheduler by its first argument.
 	ControlPlane              string
 	Kubelet, Kubectl, CoreDNS string
+	Helm                      string
 	Pause                     string
 	Containerd                string   // folder with containerd, its shim and ctr
 	Runc                      string   // the program
@@ -155,6 +157,7 @@ func (m *maker) programs(ctx context.Context, s *Supplies) error {
 		{"kubelet", binaries, "./kubelet", stamp},
 		{"kubectl", binaries, "./kubectl", stamp},
 		{"coredns", binaries, "./coredns", "-s -w"},
+		{"helm", filepath.Join(m.root, "tools/helm"), "helm.sh/helm/v4/cmd/helm", "-s -w"},
 		{"pause", m.root, "./test/e2e/pause", "-s -w"},
 		{"deliver", m.root, "./test/e2e/deliver", "-s -w"},
 		{"stoic", m.root, ".", "-s -w -X stoic/cli.version=e2e"},
@@ -167,6 +170,7 @@ func (m *maker) programs(ctx context.Context, s *Supplies) error {
 			return fmt.Errorf("compile %s: %w", build.program, err)
 		}
 	}
+	s.Helm = filepath.Join(bin, "helm")
 	s.Kubelet, s.Kubectl, s.CoreDNS, s.Pause = filepath.Join(bin, "kubelet"), filepath.Join(bin, "kubectl"), filepath.Join(bin, "coredns"), filepath.Join(bin, "pause")
 	return nil
 }

@@ -1,0 +1,126 @@
+//go:build linux
+
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stoic/test/e2e/node"
+	"stoic/test/e2e/supplies"
+)
+
+// workers is a TFJob whose workers run a command of a shell.
+func workers(name string, replicas int, policy, more, command string) string {
+	return fmt.Sprintf(`apiVersion: kubeflow.org/v1
+kind: TFJob
+metadata: {name: %s}
+spec:
+  runPolicy: {cleanPodPolicy: None}
+  tfReplicaSpecs:
+    Worker:
+      replicas: %d
+      restartPolicy: %s
+      template:
+        spec:
+          terminationGracePeriodSeconds: 1
+          %s
+          containers: [{name: tensorflow, image: %q, command: %s}]
+`, name, replicas, policy, more, supplies.MPI, quoted([]string{"bash", "-c", command}))
+}
+
+// untilTold is a command that ends when goOn is called.
+const untilTold = "until test -e /tmp/go; do sleep 0.2; done; echo told"
+
+func (s *system) goOn(t *testing.T, namespace string, pods ...string) {
+	t.Helper()
+	for _, pod := range pods {
+		s.kubectl(t, "", "exec", "--namespace="+namespace, pod, "--", "touch", "/tmp/go")
+	}
+}
+
+// running awaits that a job runs, and returns the UIDs of its pods.
+func (s *system) running(t *testing.T, namespace, object string) (pods string) {
+	t.Helper()
+	s.kubectl(t, "", "wait", "--for=condition=Running", "--timeout=4m", "--namespace="+namespace, object)
+	return s.pods(t, namespace)
+}
+
+// pods of a namespace and their UIDs.
+func (s *system) pods(t *testing.T, namespace string) string {
+	t.Helper()
+	return s.kubectl(t, "", "get", "pods", "--namespace="+namespace, `--output=jsonpath={range .items[*]}{.metadata.name} {.metadata.uid}{"\n"}{end}`)
+}
+
+// exitCodes: what a container ends with is what the policy ExitCode goes by.
+func exitCodes(t *testing.T, s *system) {
+	ns := s.namespace(t, "exit-codes")
+	const volume = "volumes: [{name: state, hostPath: {path: /run/e2e-exit-codes, type: DirectoryOrCreate}}]"
+	retried := strings.Replace(workers("retried", 1, "ExitCode", volume, "test -e /state/done && echo recovered && exit 0; touch /state/done; exit 130"),
+		"name: tensorflow, ", "name: tensorflow, volumeMounts: [{name: state, mountPath: /state}], ", 1)
+	s.kubectl(t, retried, "apply", "--namespace="+ns, "-f", "-")
+	s.kubectl(t, workers("permanent", 1, "ExitCode", "", "exit 3"), "apply", "--namespace="+ns, "-f", "-")
+	s.succeeds(t, ns, "tfjob/retried")
+	if diff := cmp.Diff([]string{"recovered"}, s.lines(t, ns, "retried-worker-0", "recovered")); diff != "" {
+		t.Errorf("the second try (-want +got):\n%s", diff)
+	}
+	if end := s.ends(t, ns, "tfjob/permanent"); !end.is("Failed") {
+		t.Errorf("exit code 3: %+v", end.Status.Conditions)
+	}
+	if code := s.kubectl(t, "", "get", "pod", "permanent-worker-0", "--namespace="+ns, "--output=jsonpath={.status.containerStatuses[0].state.terminated.exitCode}"); code != "3" {
+		t.Errorf("the pod that failed is not there as it was: exit code %q", code)
+	}
+}
+
+// outOfMemory: the kernel kills a container that takes more memory than it may have.
+func outOfMemory(t *testing.T, s *system) {
+	ns := s.namespace(t, "memory")
+	job := strings.Replace(workers("greedy", 1, "Never", "", "exec python3 -c 'x = bytearray(10**9)'"), "name: tensorflow, ", "name: tensorflow, resources: {limits: {memory: 64Mi}}, ", 1)
+	s.kubectl(t, job, "apply", "--namespace="+ns, "-f", "-")
+	if end := s.ends(t, ns, "tfjob/greedy"); !end.is("Failed") {
+		t.Errorf("%+v", end.Status.Conditions)
+	}
+	const of = "--output=jsonpath={.status.containerStatuses[0].state.terminated.reason} {.status.containerStatuses[0].state.terminated.exitCode}"
+	if got := s.kubectl(t, "", "get", "pod", "greedy-worker-0", "--namespace="+ns, of); got != "OOMKilled 137" {
+		t.Errorf("the container ended with %q", got)
+	}
+}
+
+// malformed: an object that the API server accepts and nobody can run is told so, and a healthy one beside it runs.
+func malformed(t *testing.T, s *system) {
+	ns := s.namespace(t, "malformed")
+	odd := strings.Replace(workers("odd", 1, "Never", "", "true"), "name: tensorflow, ", `name: tensorflow, resources: {limits: {cpu: "1e1.5"}}, `, 1)
+	s.kubectl(t, odd, "apply", "--namespace="+ns, "-f", "-")
+	s.kubectl(t, workers("healthy", 1, "Never", "", "true"), "apply", "--namespace="+ns, "-f", "-")
+	s.succeeds(t, ns, "tfjob/healthy")
+	if end := s.ends(t, ns, "tfjob/odd"); !end.is("Failed") {
+		t.Errorf("%+v", end.Status.Conditions)
+	}
+	const path = "spec.tfReplicaSpecs.Worker.template.spec.containers[0].resources.limits.cpu: found \"1e1.5\""
+	s.await(t, ns, "an event with the path", func() (bool, string) {
+		told, err := s.try("", "get", "events", "--namespace="+ns, "--field-selector=involvedObject.name=odd", "--output=jsonpath={.items[*].message}")
+		return err == nil && strings.Contains(told, path), told
+	})
+}
+
+// drained: the node is drained while a job runs, and takes pods again later. The job goes on with other pods.
+func drained(t *testing.T, s *system) {
+	ns := s.namespace(t, "drained")
+	s.kubectl(t, workers("job", 2, "OnFailure", "", untilTold), "apply", "--namespace="+ns, "-f", "-")
+	before := s.running(t, ns, "tfjob/job")
+	s.kubectl(t, "", "drain", node.Name, "--pod-selector=training.kubeflow.org/job-name=job", "--force", "--delete-emptydir-data", "--timeout=2m")
+	s.await(t, ns, "pods that wait for a node", func() (bool, string) {
+		phases, err := s.try("", "get", "pods", "--namespace="+ns, "--output=jsonpath={.items[*].status.phase}")
+		return err == nil && phases == "Pending Pending", phases
+	})
+	s.kubectl(t, "", "uncordon", node.Name)
+	s.kubectl(t, "", "wait", "--for=condition=Ready", "--timeout=2m", "--namespace="+ns, "pod/job-worker-0", "pod/job-worker-1")
+	if after := s.pods(t, ns); after == before {
+		t.Errorf("the pods are those that were evicted:\n%s", after)
+	}
+	s.goOn(t, ns, "job-worker-0", "job-worker-1")
+	s.succeeds(t, ns, "tfjob/job")
+}

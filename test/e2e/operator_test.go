@@ -1,0 +1,178 @@
+//go:build linux
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stoic/test/e2e/supplies"
+)
+
+const (
+	lease        = "lease/1ca428e5.training-operator.kubeflow.org"
+	operatorPods = "--selector=control-plane=kubeflow-training-operator"
+)
+
+// await that something holds; what says how far it is.
+func (s *system) await(t *testing.T, namespace, what string, holds func() (bool, string)) {
+	t.Helper()
+	for deadline := time.Now().Add(jobTimeout); ; time.Sleep(300 * time.Millisecond) { // between two looks
+		ok, is := holds()
+		if ok {
+			return
+		}
+		if time.Now().After(deadline) || s.node.Context().Err() != nil {
+			s.show(t, namespace)
+			t.Fatalf("waited in vain for %s (%v): %s", what, context.Cause(s.node.Context()), is)
+		}
+	}
+}
+
+func (s *system) uid(t *testing.T, namespace, object string) string {
+	t.Helper()
+	return s.kubectl(t, "", "get", object, "--namespace="+namespace, "--output=jsonpath={.metadata.uid}")
+}
+
+// container is the ID of the container of a pod of the operator, as containerd knows it.
+func (s *system) container(t *testing.T, pod string) string {
+	t.Helper()
+	id := s.kubectl(t, "", "get", "pod", pod, "--namespace=kubeflow", "--output=jsonpath={.status.containerStatuses[0].containerID}")
+	return strings.TrimPrefix(id, "containerd://")
+}
+
+// operators are the names of the operator's pods.
+func (s *system) operators(t *testing.T) []string {
+	t.Helper()
+	return strings.Fields(s.kubectl(t, "", "get", "pods", "--namespace=kubeflow", operatorPods, "--output=jsonpath={.items[*].metadata.name}"))
+}
+
+// killedOperator: the operator is killed with SIGKILL while a job runs. The kubelet starts it again, and the job ends with the pods that
+// it had.
+func killedOperator(t *testing.T, s *system) {
+	ns := s.namespace(t, "killed")
+	s.kubectl(t, workers("job", 2, "Never", "", untilTold), "apply", "--namespace="+ns, "-f", "-")
+	before := s.running(t, ns, "tfjob/job")
+	pod := s.operators(t)[0]
+	if err := s.node.Task("kill", "--signal", "KILL", s.container(t, pod)); err != nil {
+		t.Fatal(err)
+	}
+	s.goOn(t, ns, "job-worker-0", "job-worker-1")
+	s.succeeds(t, ns, "tfjob/job")
+	if after := s.pods(t, ns); after != before {
+		t.Errorf("other pods: %s", cmp.Diff(before, after))
+	}
+	restarts := s.kubectl(t, "", "get", "pod", pod, "--namespace=kubeflow", "--output=jsonpath={.status.containerStatuses[0].restartCount}")
+	if restarts == "0" {
+		t.Error("the operator was not started again: it was not killed")
+	}
+}
+
+// lostLeader: of two operators the one that works is stopped with all its threads, as a virtual machine may be. The other one
+// takes the lease when it has run out, and serves a new job. The first one ends when it runs again, as it has no lease any more.
+func lostLeader(t *testing.T, s *system) {
+	ns := s.namespace(t, "leader")
+	scale := func(replicas int) {
+		s.kubectl(t, "", "scale", "deployment/training-operator", "--namespace=kubeflow", fmt.Sprintf("--replicas=%d", replicas))
+		s.kubectl(t, "", "rollout", "status", "deployment/training-operator", "--namespace=kubeflow", "--timeout=3m")
+	}
+	scale(2)
+	defer scale(1)
+	holder := func() string {
+		return s.kubectl(t, "", "get", lease, "--namespace=kubeflow", "--output=jsonpath={.spec.holderIdentity}")
+	}
+	leader := ""
+	s.await(t, "kubeflow", "a leader", func() (bool, string) {
+		for _, pod := range s.operators(t) {
+			if strings.HasPrefix(holder(), pod) {
+				leader = pod
+			}
+		}
+		return leader != "", holder()
+	})
+	paused := s.container(t, leader)
+	if err := s.node.Task("pause", paused); err != nil {
+		t.Fatal(err)
+	}
+	s.kubectl(t, workers("job", 1, "Never", "", "true"), "apply", "--namespace="+ns, "-f", "-")
+	s.succeeds(t, ns, "tfjob/job")
+	if now := holder(); strings.HasPrefix(now, leader) {
+		t.Errorf("%s still holds the lease", now)
+	}
+	if err := s.node.Task("resume", paused); err != nil {
+		t.Fatal(err)
+	}
+	s.await(t, "kubeflow", "the end of the first leader, which has lost its lease", func() (bool, string) {
+		restarts, err := s.try("", "get", "pod", leader, "--namespace=kubeflow", "--output=jsonpath={.status.containerStatuses[0].restartCount}")
+		return err == nil && restarts != "0", restarts
+	})
+}
+
+// earlier writes the manifests of the commit before this one into a folder, if this checkout has it.
+func (s *system) earlier(t *testing.T) (deploy string, ok bool) {
+	t.Helper()
+	archive, err := exec.Command("git", "-C", s.root, "archive", "HEAD~1", "deploy").Output()
+	if err != nil {
+		t.Logf("this checkout has no commit before: %v", err)
+		return "", false
+	}
+	dir := filepath.Join(s.dir, "earlier")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	extract := exec.Command("tar", "--extract", "--directory", dir)
+	extract.Stdin = strings.NewReader(string(archive))
+	if out, err := extract.CombinedOutput(); err != nil {
+		t.Fatalf("extract the earlier manifests: %v\n%s", err, out)
+	}
+	return filepath.Join(dir, "deploy"), true
+}
+
+// upgraded: manifests of this commit are applied over those of the one before, and a job that runs meanwhile keeps its pods.
+func upgraded(t *testing.T, s *system) {
+	ns := s.namespace(t, "upgraded")
+	s.kubectl(t, workers("job", 2, "Never", "", untilTold), "apply", "--namespace="+ns, "-f", "-")
+	before := s.running(t, ns, "tfjob/job")
+	s.install(t, filepath.Join(s.root, "deploy"))
+	s.goOn(t, ns, "job-worker-0", "job-worker-1")
+	s.succeeds(t, ns, "tfjob/job")
+	if after := s.pods(t, ns); after != before {
+		t.Errorf("other pods: %s", cmp.Diff(before, after))
+	}
+}
+
+// byHelm: the chart takes over what kustomize has installed. A job that runs meanwhile keeps its pods, and helm test succeeds.
+func byHelm(t *testing.T, s *system) {
+	ns := s.namespace(t, "helm")
+	s.kubectl(t, workers("job", 1, "Never", "", untilTold), "apply", "--namespace="+ns, "-f", "-")
+	before := s.running(t, ns, "tfjob/job")
+	image, tag, _ := strings.Cut(supplies.Operator, ":")
+	s.helm(t, "upgrade", "--install", "training-operator", filepath.Join(s.root, "deploy/chart"), "--namespace=kubeflow", "--take-ownership", "--force-conflicts",
+		"--wait", "--timeout=4m", "--set=image.repository="+image, "--set-string=image.tag="+tag, "--set-string=podLabels.installed-by=helm")
+	s.helm(t, "test", "training-operator", "--namespace=kubeflow", "--timeout=3m")
+	if by := s.kubectl(t, "", "get", "pods", "--namespace=kubeflow", "--selector=installed-by=helm", "--output=name"); by == "" {
+		t.Error("no operator is the chart's")
+	}
+	s.goOn(t, ns, "job-worker-0")
+	s.succeeds(t, ns, "tfjob/job")
+	if after := s.pods(t, ns); after != before {
+		t.Errorf("other pods: %s", cmp.Diff(before, after))
+	}
+}
+
+func (s *system) helm(t *testing.T, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(s.node.Context(), jobTimeout)
+	defer cancel()
+	if out, err := s.node.Helm(ctx, args...).CombinedOutput(); err != nil {
+		t.Fatalf("helm %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
