@@ -10,6 +10,9 @@ BENCH ?=
 SCALE ?= 1
 # Integration tests wait more than they compute: more of them than cores run side by side.
 PARALLEL ?= 4
+# What make image pushes to, and the repository that the image names as its source; both may be empty.
+PUSH ?=
+SOURCE ?=
 # The race detector needs a C compiler; a machine without one still runs the tests.
 RACE := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race,)
 
@@ -20,7 +23,7 @@ FOOBAR_CRDS := go run ./schema/crd -types ./examples/operators/foobar -o example
 V2BETA1_CRDS := go run ./schema/crd -types ./training/kinds/v2beta1 -o deploy/mpijob-v2beta1 -infix=-v2beta1 -former=false
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test unit integration e2e faults fuzz bench bench-convert generate verify
+.PHONY: help build image demo test unit integration e2e faults fuzz bench bench-convert generate verify
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +31,9 @@ help: ## list the commands
 build: ## write bin/stoic
 	@mkdir -p bin
 	go build -trimpath -ldflags '-s -w -X stoic/cli.version=$(VERSION)' -o bin/stoic .
+
+image: ## write bin/image for amd64 and arm64 without a container engine, with SBOMs; print the digest (PUSH=REF, SOURCE=URL)
+	@go -C tools/image run . -sbom -version '$(VERSION)' -source '$(SOURCE)' -push '$(PUSH)'
 
 demo: build ## try it: a real control plane, the operator, right jobs and wrong ones
 	@bin/stoic up --once
@@ -43,6 +49,8 @@ unit: ## run the tests that need no control plane
 	cd localcluster && go test $(RACE) ./access ./kubelet ./plane ./simulation ./supervise
 	@echo "== the CRDs, read as the API server reads them"
 	cd tools && go test -count=1 ./crdtest
+	@echo "== the image: two builds, both platforms, a registry, the Dockerfile"
+	cd tools/image && go test -count=1 .
 
 integration: ## run the tests on real control planes
 	@echo "== integration tests (the first run compiles the control plane: some minutes)"
@@ -87,6 +95,7 @@ verify: ## fail if something is unformatted, suspicious, untidy or not generated
 	@go mod tidy -diff
 	@cd localcluster && go mod tidy -diff
 	@cd tools && go mod tidy -diff
+	@cd tools/image && go mod tidy -diff && go vet ./...
 	@echo "== go vet"
 	@go vet ./...
 	@echo "== generated files"
