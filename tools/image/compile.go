@@ -17,7 +17,7 @@ func linking(version string) string { return "-s -w -X stoic/cli.version=" + ver
 
 // compiling are the arguments of the go command, but for where it writes to.
 func compiling(version string) []string {
-	return []string{"build", "-trimpath", "-buildvcs=false", "-ldflags", linking(version)}
+	return []string{"build", "-trimpath", "-buildvcs=false", "-ldflags=" + linking(version)}
 }
 
 // environment of the go command: what a user has set to compile other programs must not change this one. GOFLAGS could

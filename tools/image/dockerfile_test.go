@@ -225,3 +225,24 @@ func TestCompileFails(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// TestDocumentedFiles: deploy/README.md names what is written, and nothing else.
+func TestDocumentedFiles(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(repository, "deploy/README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, found := strings.Cut(string(text), "\n| bin/image | |\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	want := []string{layoutFolder, archiveFile, digestFile, sbomFile(bothPlatforms()[0]), sbomFile(bothPlatforms()[1])}
+	var got []string
+	for line := range strings.Lines(table) {
+		first, _, _ := strings.Cut(strings.TrimPrefix(line, "|"), "|")
+		for _, name := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(first, -1) {
+			got = append(got, name[1])
+		}
+	}
+	if diff := cmp.Diff(want, got); !found || diff != "" {
+		t.Errorf("the table of bin/image (-written +documented):\n%s", diff)
+	}
+}
