@@ -13,6 +13,8 @@ PARALLEL ?= 4
 # What make image pushes to, and the repository that the image names as its source; both may be empty.
 PUSH ?=
 SOURCE ?=
+# A release of Kubernetes other than that of localcluster/go.mod (docs/supported-versions.md).
+KUBERNETES ?=
 # The race detector needs a C compiler; a machine without one still runs the tests.
 RACE := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race,)
 
@@ -23,10 +25,10 @@ FOOBAR_CRDS := go run ./schema/crd -types ./examples/operators/foobar -o example
 V2BETA1_CRDS := go run ./schema/crd -types ./training/kinds/v2beta1 -o deploy/mpijob-v2beta1 -infix=-v2beta1 -former=false
 
 .DEFAULT_GOAL := help
-.PHONY: help build image demo test unit integration e2e faults fuzz bench bench-convert generate verify
+.PHONY: help build image demo test unit integration e2e vuln faults fuzz bench bench-convert generate verify
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## write bin/stoic
 	@mkdir -p bin
@@ -51,18 +53,28 @@ unit: ## run the tests that need no control plane
 	cd tools && go test -count=1 ./crdtest
 	@echo "== the image: two builds, both platforms, a registry, the Dockerfile"
 	cd tools/image && go test -count=1 .
+	@echo "== the workflows"
+	cd tools/lint && go test -count=1 .
 
-integration: ## run the tests on real control planes
+integration: ## run the tests on real control planes (KUBERNETES=1.35: only test/integration, on that release)
 	@echo "== integration tests (the first run compiles the control plane: some minutes)"
-	@go run ./cli/cluster/prepare
+	@go run ./cli/cluster/prepare -kubernetes '$(KUBERNETES)'
+ifneq ($(KUBERNETES),)
+	STOIC_KUBERNETES='$(KUBERNETES)' go test -count=1 -v -parallel $(PARALLEL) -timeout 30m ./test/integration
+else
 	go test $(RACE) -count=1 -v -parallel 3 -timeout 20m ./cli/cluster
 	go test -count=1 -v -run 'Flood|NamespaceTerminates' ./controller ./controller/events
 	go test -count=1 -v -parallel $(PARALLEL) -timeout 30m ./test/integration
 	@echo "== the fault rig: its fixed sample, and what it stands on (make faults runs all of it); a tiny benchmark"
 	go test -count=1 -v -p 2 -parallel 2 -timeout 20m ./test/faults ./test/faults/proxy ./test/faults/apimodel ./test/faults/disruption ./test/bench
+endif
 
 e2e: ## run jobs on a real node: containers, DNS, mpirun (as root on Debian; the first start takes a quarter of an hour)
 	STOIC_E2E=1 go test -count=1 -v -p 1 -timeout 90m ./test/e2e/...
+
+vuln: ## look for known vulnerabilities in what is called (asks vuln.go.dev; not part of verify)
+	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
+	cd tools/image && go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
 
 faults: ## hold an operator to its end state under every fault; all historic bugs (SEED, OPERATOR='...')
 	@go run ./cli/cluster/prepare
@@ -94,8 +106,10 @@ verify: ## fail if something is unformatted, suspicious, untidy or not generated
 	@echo "== go mod tidy"
 	@go mod tidy -diff
 	@cd localcluster && go mod tidy -diff
+	@cd localcluster && go mod tidy -diff -modfile=kubernetes-1.35.mod
 	@cd tools && go mod tidy -diff
 	@cd tools/image && go mod tidy -diff && go vet ./...
+	@cd tools/lint && go mod tidy -diff && go vet ./...
 	@echo "== go vet"
 	@go vet ./...
 	@echo "== generated files"

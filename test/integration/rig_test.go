@@ -109,6 +109,7 @@ func newRig(t *testing.T, shape string, before func(*rig)) *rig {
 func bareRig(t *testing.T, o cluster.Options) *rig {
 	t.Helper()
 	o.Source, o.Audit, o.Progress = filepath.Join(root, "localcluster"), true, t.Output()
+	o.Kubernetes = os.Getenv("STOIC_KUBERNETES")
 	c, config := operator.Cluster(t, o)
 	return &rig{kind: kinds.TFJob(), flags: raceDetector(), cluster: c, config: config, dynamic: dynamic.NewForConfigOrDie(config), typed: kubernetes.NewForConfigOrDie(config), keepsGeneration: true}
 }
