@@ -10,6 +10,11 @@ BENCH ?=
 SCALE ?= 1
 # Integration tests wait more than they compute: more of them than cores run side by side.
 PARALLEL ?= 4
+# What make image pushes to, and the repository that the image names as its source; both may be empty.
+PUSH ?=
+SOURCE ?=
+# A release of Kubernetes other than that of localcluster/go.mod (docs/supported-versions.md).
+KUBERNETES ?=
 # The race detector needs a C compiler; a machine without one still runs the tests.
 RACE := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race,)
 
@@ -20,14 +25,17 @@ FOOBAR_CRDS := go run ./schema/crd -types ./examples/operators/foobar -o example
 V2BETA1_CRDS := go run ./schema/crd -types ./training/kinds/v2beta1 -o deploy/mpijob-v2beta1 -infix=-v2beta1 -former=false
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test unit integration e2e faults fuzz bench bench-convert generate verify
+.PHONY: help build image demo test unit integration e2e vuln faults fuzz bench bench-convert generate verify
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## write bin/stoic
 	@mkdir -p bin
 	go build -trimpath -ldflags '-s -w -X stoic/cli.version=$(VERSION)' -o bin/stoic .
+
+image: ## write bin/image for amd64 and arm64 without a container engine, with SBOMs; print the digest (PUSH=REF, SOURCE=URL)
+	@go -C tools/image run . -sbom -version '$(VERSION)' -source '$(SOURCE)' -push '$(PUSH)'
 
 demo: build ## try it: a real control plane, the operator, right jobs and wrong ones
 	@bin/stoic up --once
@@ -47,18 +55,30 @@ unit: ## run the tests that need no control plane
 	cd tools/integrations && go test -count=1 ./...
 	@echo "== the chart, rendered by Helm 4 and Helm 3"
 	cd tools/helm && go test -count=1 ./...
+	@echo "== the image: two builds, both platforms, a registry, the Dockerfile"
+	cd tools/image && go test -count=1 .
+	@echo "== the workflows"
+	cd tools/lint && go test -count=1 .
 
-integration: ## run the tests on real control planes
+integration: ## run the tests on real control planes (KUBERNETES=1.35: only test/integration, on that release)
 	@echo "== integration tests (the first run compiles the control plane: some minutes)"
-	@go run ./cli/cluster/prepare
+	@go run ./cli/cluster/prepare -kubernetes '$(KUBERNETES)'
+ifneq ($(KUBERNETES),)
+	STOIC_KUBERNETES='$(KUBERNETES)' go test -count=1 -v -parallel $(PARALLEL) -timeout 30m ./test/integration
+else
 	go test $(RACE) -count=1 -v -parallel 3 -timeout 20m ./cli/cluster
 	go test -count=1 -v -run 'Flood|NamespaceTerminates' ./controller ./controller/events
 	go test -count=1 -v -parallel $(PARALLEL) -timeout 30m ./test/integration
 	@echo "== the fault rig: its fixed sample, and what it stands on (make faults runs all of it); a tiny benchmark"
 	go test -count=1 -v -p 2 -parallel 2 -timeout 20m ./test/faults ./test/faults/proxy ./test/faults/apimodel ./test/faults/disruption ./test/bench
+endif
 
 e2e: ## run jobs on a real node: containers, DNS, mpirun (as root on Debian; the first start takes a quarter of an hour)
 	STOIC_E2E=1 go test -count=1 -v -p 1 -timeout 90m ./test/e2e/...
+
+vuln: ## look for known vulnerabilities in what is called (asks vuln.go.dev; not part of verify)
+	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
+	cd tools/image && go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
 
 faults: ## hold an operator to its end state under every fault; all historic bugs (SEED, OPERATOR='...')
 	@go run ./cli/cluster/prepare
@@ -92,9 +112,12 @@ verify: ## fail if something is unformatted, suspicious, untidy or not generated
 	@echo "== go mod tidy"
 	@go mod tidy -diff
 	@cd localcluster && go mod tidy -diff
+	@cd localcluster && go mod tidy -diff -modfile=kubernetes-1.35.mod
 	@cd tools && go mod tidy -diff
 	@cd tools/integrations && go mod tidy -diff
 	@cd tools/helm && go mod tidy -diff
+	@cd tools/image && go mod tidy -diff && go vet ./...
+	@cd tools/lint && go mod tidy -diff && go vet ./...
 	@echo "== go vet"
 	@go vet ./...
 	@echo "== generated files"

@@ -54,6 +54,7 @@ func Build(ctx context.Context, o Options) (string, error) {
 type build struct {
 	options Options
 	source  string
+	modfile string
 	version string // of Kubernetes
 	goTool  string
 	cache   string // holds one folder per fingerprint
@@ -63,16 +64,16 @@ type build struct {
 }
 
 func (b *build) fingerprint() (string, error) {
-	return fingerprint(b.source, b.compiler, runtime.GOOS, runtime.GOARCH)
+	return fingerprint(b.source, b.modfile, b.compiler, runtime.GOOS, runtime.GOARCH)
 }
 
 func (o Options) plan(ctx context.Context) (*build, error) {
-	b := &build{options: o}
+	b := &build{options: o, modfile: o.modfile()}
 	var err error
 	if b.source, err = o.findSource(); err != nil {
 		return nil, err
 	}
-	if b.version, err = kubernetesVersion(b.source); err != nil {
+	if b.version, err = kubernetesVersion(b.source, b.modfile); err != nil {
 		return nil, err
 	}
 	if b.goTool, err = exec.LookPath("go"); err != nil {
@@ -164,8 +165,12 @@ func (b *build) install(output string) error {
 func (b *build) compile(ctx context.Context, output string) error {
 	w := newWatcher(b.options.progress())
 	w.say("building the local control plane (Kubernetes %s); the first time takes some minutes, the result is kept", b.version)
-	command := b.command(ctx, "build", "-v", "-trimpath", "-mod=readonly", "-buildvcs=false",
-		"-ldflags", "-s -w -X k8s.io/component-base/version.gitVersion="+b.version, "-o", output, ".")
+	args := []string{"build", "-v", "-trimpath", "-mod=readonly", "-buildvcs=false",
+		"-ldflags", "-s -w -X k8s.io/component-base/version.gitVersion=" + b.version, "-o", output}
+	if b.modfile != ownModfile {
+		args = append(args, "-modfile="+b.modfile)
+	}
+	command := b.command(ctx, append(args, ".")...)
 	command.Stderr = w
 	command.Stdout = w
 	interruptible(command)

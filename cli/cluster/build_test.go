@@ -213,7 +213,7 @@ func TestFingerprintCoversEverythingThatMatters(t *testing.T) {
 	seen := map[string]string{}
 	check := func(what string, values ...string) {
 		t.Helper()
-		id, err := fingerprint(source, values...)
+		id, err := fingerprint(source, ownModfile, values...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,6 +228,35 @@ func TestFingerprintCoversEverythingThatMatters(t *testing.T) {
 	for _, file := range []string{"go.mod", "go.sum", "new.go", "sub/stages.yaml"} {
 		write(t, filepath.Join(source, filepath.FromSlash(file)), moduleLine+"\n")
 		check("a change of "+file, "go1", "linux")
+	}
+}
+
+// TestAnotherRelease: it has a binary of its own, from modules of its own; those of one release are nothing to the other.
+func TestAnotherRelease(t *testing.T) {
+	source := tinyModule(t)
+	var progress transcript
+	own := buildOnce(t, source, &progress)
+	const other = "module stoic/localcluster\n\ngo 1.26.0\n\nrequire k8s.io/kubernetes v1.1.9\n"
+	write(t, filepath.Join(source, "kubernetes-1.1.mod"), other)
+	write(t, filepath.Join(source, "kubernetes-1.1.sum"), "")
+	if again := buildOnce(t, source, &progress); again != own {
+		t.Error("modules of another release led to a build")
+	}
+	options := Options{Source: source, Kubernetes: "1.1", Progress: &progress}
+	path, err := Build(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if path == own || progress.count("building the local control plane (Kubernetes v1.1.9)") != 1 {
+		t.Errorf("no binary of the other release: %s", progress.text.String())
+	}
+	write(t, filepath.Join(source, "go.sum"), "\n")
+	if again, err := Build(t.Context(), options); err != nil || again != path {
+		t.Errorf("sums of the own release led to a build of the other: %v", err)
+	}
+	options.Kubernetes = "1.0"
+	if _, err := Build(t.Context(), options); err == nil || !strings.Contains(err.Error(), "there are go.mod, kubernetes-1.1.mod") {
+		t.Errorf("a release that is not there: %v", err)
 	}
 }
 

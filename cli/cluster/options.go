@@ -15,6 +15,9 @@ type Options struct {
 	Source string
 	// Program is a localcluster executable. When set, nothing is built.
 	Program string
+	// Kubernetes is the release to build, such as "1.35". When empty it is that of
+	// go.mod; for another there is a file kubernetes-1.35.mod beside it.
+	Kubernetes string
 	// Dir takes data, logs and kubeconfigs and is kept. When empty it is a new
 	// temporary directory that Stop removes.
 	Dir string

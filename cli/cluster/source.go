@@ -53,23 +53,52 @@ func isSource(dir string) bool {
 	return err == nil && strings.HasPrefix(string(content), moduleLine)
 }
 
-// kubernetesVersion reads from go.mod which release the sources hold; the
-// binary must be reported, else it calls itself v0.0.0.
-func kubernetesVersion(source string) (string, error) {
-	content, err := os.ReadFile(filepath.Join(source, "go.mod"))
+// ownModfile is what the sources are built with unless another release of Kubernetes is asked for.
+const ownModfile = "go.mod"
+
+// modfile names the file that says which modules to build with.
+func (o Options) modfile() string {
+	if o.Kubernetes == "" {
+		return ownModfile
+	}
+	return "kubernetes-" + o.Kubernetes + ".mod"
+}
+
+// kubernetesVersion reads which release the sources hold; the binary must be
+// reported, else it calls itself v0.0.0.
+func kubernetesVersion(source, modfile string) (string, error) {
+	content, err := os.ReadFile(filepath.Join(source, modfile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("read which Kubernetes to build: %w: there are %s", err, strings.Join(modfiles(source), ", "))
+	}
 	if err != nil {
 		return "", fmt.Errorf("read which Kubernetes to build: %w", err)
 	}
 	found := regexp.MustCompile(`(?m)^\s*(?:require\s+)?k8s\.io/kubernetes\s+(v\S+)`).FindSubmatch(content)
 	if found == nil {
-		return "", fmt.Errorf("read which Kubernetes to build: %s/go.mod does not require k8s.io/kubernetes", source)
+		return "", fmt.Errorf("read which Kubernetes to build: %s/%s does not require k8s.io/kubernetes", source, modfile)
 	}
 	return string(found[1]), nil
 }
 
+// modfiles are those to choose from.
+func modfiles(source string) (names []string) {
+	found, err := filepath.Glob(filepath.Join(source, "*.mod"))
+	if err != nil {
+		return nil // the pattern is wrong, which a test shows
+	}
+	for _, path := range found {
+		names = append(names, filepath.Base(path))
+	}
+	return names
+}
+
 // fingerprint is equal for equal binaries: it covers all that the build reads.
-func fingerprint(source string, toolchain ...string) (string, error) {
+func fingerprint(source, modfile string, toolchain ...string) (string, error) {
 	hash := sha256.New()
+	if modfile != ownModfile {
+		fmt.Fprintf(hash, "%q\n", modfile)
+	}
 	for _, value := range toolchain {
 		fmt.Fprintf(hash, "%q\n", value)
 	}
@@ -80,7 +109,7 @@ func fingerprint(source string, toolchain ...string) (string, error) {
 			return err
 		case entry.IsDir() && entry.Name() == "testdata":
 			return fs.SkipDir
-		case !entry.Type().IsRegular() || !matters(entry.Name()):
+		case !entry.Type().IsRegular() || !matters(entry.Name(), modfile):
 			return nil
 		}
 		name, err := filepath.Rel(source, path)
@@ -96,12 +125,15 @@ func fingerprint(source string, toolchain ...string) (string, error) {
 }
 
 // matters tells which files a binary depends on. Tests and notes do not count:
-// who edits one should not wait for a build.
-func matters(name string) bool {
+// who edits one should not wait for a build. Nor do the modules of another
+// release of Kubernetes.
+func matters(name, modfile string) bool {
 	switch filepath.Ext(name) {
 	case ".go":
 		return !strings.HasSuffix(name, "_test.go")
-	case ".mod", ".sum", ".yaml", ".json":
+	case ".mod", ".sum":
+		return strings.TrimSuffix(name, filepath.Ext(name)) == strings.TrimSuffix(modfile, ".mod")
+	case ".yaml", ".json":
 		return true
 	}
 	return false

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -11,9 +12,11 @@ import (
 )
 
 func main() {
+	release := flag.String("kubernetes", "", "release of Kubernetes to compile, such as 1.35 (default: that of localcluster/go.mod)")
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	program, err := cluster.Build(ctx, cluster.Options{Progress: os.Stderr})
+	program, err := cluster.Build(ctx, cluster.Options{Kubernetes: *release, Progress: os.Stderr})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)

@@ -1,0 +1,56 @@
+package rules
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestSupportedVersions: docs/supported-versions.md names each release of Kubernetes that the local control plane can be
+// compiled of, with the file that says so, and that of the client libraries. Makefile and workflows know it, too.
+func TestSupportedVersions(t *testing.T) {
+	page, makefile, nightly := read(t, "docs/supported-versions.md"), read(t, "Makefile"), read(t, ".github/workflows/nightly.yaml")
+	files, err := filepath.Glob("../../localcluster/*.mod")
+	if err != nil || len(files) < 2 {
+		t.Fatalf("releases of Kubernetes: %v, %v", files, err)
+	}
+	for _, file := range files {
+		name := filepath.Base(file)
+		version := regexp.MustCompile(`k8s\.io/kubernetes v(\S+)`).FindStringSubmatch(read(t, "localcluster/"+name))
+		if version == nil {
+			t.Errorf("%s requires no k8s.io/kubernetes", name)
+			continue
+		}
+		if row := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(version[1]) + ` \|.*` + "`localcluster/" + regexp.QuoteMeta(name) + "`" + ` \|$`); !row.MatchString(page) {
+			t.Errorf("the page has no row of %s with localcluster/%s", version[1], name)
+		}
+		release, other := strings.CutPrefix(strings.TrimSuffix(name, ".mod"), "kubernetes-")
+		if !other {
+			continue
+		}
+		if !strings.HasPrefix(version[1], release+".") {
+			t.Errorf("%s requires Kubernetes %s", name, version[1])
+		}
+		if !strings.Contains(makefile, "-modfile="+name) {
+			t.Errorf("make verify does not look at %s", name)
+		}
+		if !strings.Contains(nightly, "make integration KUBERNETES="+release+"\n") {
+			t.Errorf("no workflow runs the integration tests on %s", release)
+		}
+	}
+	client := regexp.MustCompile(`k8s\.io/client-go v0\.(\d+)\.`).FindStringSubmatch(read(t, "go.mod"))
+	if client == nil || !regexp.MustCompile(`(?m)^\| 1\.`+client[1]+` \|.*client libraries are of this release`).MatchString(page) {
+		t.Errorf("the page does not name the release of the client libraries: %v", client)
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

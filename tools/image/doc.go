@@ -1,0 +1,13 @@
+// Command image answers the question: how is the image of the operator BUILT
+// WITHOUT A CONTAINER ENGINE, so that two builds of one commit are one digest?
+//
+//	go -C tools/image run . -out ../../bin/image [-version V] [-platforms linux/amd64,linux/arm64] [-sbom] [-push REF]
+//
+// It compiles the operator for each platform, puts the program into a layer of
+// its own, and writes an index of the images: as an OCI layout, and as one
+// archive that "ctr images import" and "docker load" read. What it writes
+// depends on the sources, the release of Go, and the flags; not on the folder,
+// the user or the clock. The time in it is that of the commit.
+//
+// The Dockerfile makes the same content. The tests read it and compare.
+package main

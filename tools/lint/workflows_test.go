@@ -1,0 +1,248 @@
+package lint
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rhysd/actionlint"
+	"go.yaml.in/yaml/v3"
+)
+
+const root = "../.."
+
+// workflow is what the tests look at.
+type workflow struct {
+	Permissions map[string]string
+	Jobs        map[string]job
+}
+
+type job struct {
+	Uses        string
+	Timeout     int `yaml:"timeout-minutes"`
+	Permissions map[string]string
+	Strategy    struct{ Matrix map[string][]string }
+	Container   struct{ Image string }
+	Steps       []step
+}
+
+type step struct {
+	Uses, Run string
+	With      map[string]string
+}
+
+func texts(t *testing.T) map[string][]byte {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(root, ".github/workflows/*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string][]byte{}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[filepath.Base(path)] = text
+	}
+	return found
+}
+
+func workflows(t *testing.T) map[string]workflow {
+	t.Helper()
+	found := map[string]workflow{}
+	for name, text := range texts(t) {
+		var w workflow
+		if err := yaml.Unmarshal(text, &w); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		found[name] = w
+	}
+	return found
+}
+
+// lint returns what actionlint says. Its calls of shellcheck and pyflakes are off: whether they are installed must not
+// decide whether a test fails.
+func lint(t *testing.T, name string, text []byte) (said []string) {
+	t.Helper()
+	linter, err := actionlint.NewLinter(io.Discard, &actionlint.LinterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	project, err := actionlint.NewProject(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems, err := linter.Lint(filepath.Join(root, ".github/workflows", name), text, project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		said = append(said, p.Error())
+	}
+	return said
+}
+
+func TestWorkflows(t *testing.T) {
+	all := texts(t)
+	var names []string
+	for name, text := range all {
+		names = append(names, name)
+		for _, problem := range lint(t, name, text) {
+			t.Error(problem)
+		}
+	}
+	slices.Sort(names)
+	if diff := cmp.Diff([]string{"ci.yaml", "codeql.yaml", "nightly.yaml", "release.yaml", "vulnerabilities.yaml"}, names); diff != "" {
+		t.Errorf("workflows (-want +got):\n%s", diff)
+	}
+	for _, wrong := range []struct{ in, from, to, says string }{
+		{"release.yaml", "needs: [image, chart]", "needs: [image, charts]", "charts"},
+		{"release.yaml", "steps.build.outputs.digest", "steps.built.outputs.digest", "built"},
+		{"ci.yaml", "github.ref", "github.reff", "reff"},
+		{"ci.yaml", "timeout-minutes", "timeout-minute", "timeout-minute"},
+		{"vulnerabilities.yaml", "17 5 * * *", "17 25 * * *", "CRON"},
+	} {
+		text := strings.ReplaceAll(string(all[wrong.in]), wrong.from, wrong.to)
+		if said := strings.Join(lint(t, wrong.in, []byte(text)), "\n"); !strings.Contains(said, wrong.says) {
+			t.Errorf("%q in %s goes unnoticed: %s", wrong.to, wrong.in, said)
+		}
+	}
+}
+
+// TestCommands: what a workflow runs with make is a target, and what it sets is a variable of the Makefile.
+func TestCommands(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := regexp.MustCompile(`(?m)(?:^|[;&|]\s*)make( [^\n;&|]+)`)
+	setting := regexp.MustCompile(`([A-Z]+)=`)
+	target := regexp.MustCompile(`^ ([a-z0-9-]+)`)
+	calls := 0
+	for name, w := range workflows(t) {
+		for _, j := range w.Jobs {
+			commands := slices.Concat(j.Strategy.Matrix["run"])
+			for _, s := range j.Steps {
+				commands = append(commands, s.Run)
+			}
+			for _, found := range call.FindAllStringSubmatch(strings.Join(commands, "\n"), -1) {
+				calls++
+				if to := target.FindStringSubmatch(found[1]); to == nil || !strings.Contains(string(makefile), "\n"+to[1]+":") {
+					t.Errorf("%s runs make%s: no such target", name, found[1])
+				}
+				for _, v := range setting.FindAllStringSubmatch(found[1], -1) {
+					if !strings.Contains(string(makefile), "\n"+v[1]+" ?=") {
+						t.Errorf("%s runs make%s: the Makefile has no variable %s", name, found[1], v[1])
+					}
+				}
+			}
+		}
+	}
+	if calls < 6 {
+		t.Errorf("found %d calls of make", calls)
+	}
+	if info, err := os.Stat(filepath.Join(root, ".ci/run")); err != nil || info.Mode()&0o111 == 0 {
+		t.Errorf("CI runs .ci/run: %v", err)
+	}
+}
+
+// TestGoVersion: the release of Go is said once, in go.mod.
+func TestGoVersion(t *testing.T) {
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(mod))[1]
+	installs := 0
+	for name, w := range workflows(t) {
+		for id, j := range w.Jobs {
+			if image := j.Container.Image; image != "" && image != "golang:"+version+"-bookworm" {
+				t.Errorf("%s, %s: runs in %s; go.mod asks for %s", name, id, image, version)
+			}
+			for _, s := range j.Steps {
+				if !strings.HasPrefix(s.Uses, "actions/setup-go@") {
+					continue
+				}
+				installs++
+				if s.With["go-version-file"] != "go.mod" || s.With["go-version"] != "" {
+					t.Errorf("%s, %s: must take the release of Go from go.mod: %v", name, id, s.With)
+				}
+			}
+		}
+	}
+	if installs < 5 {
+		t.Errorf("found %d installations of Go", installs)
+	}
+}
+
+// TestPermissions: a workflow may read; a job that may more is here, with what it may.
+func TestPermissions(t *testing.T) {
+	more := map[string]string{
+		"codeql.yaml analyze":  "security-events",
+		"release.yaml image":   "attestations id-token packages",
+		"release.yaml chart":   "id-token packages",
+		"release.yaml release": "contents",
+	}
+	for name, w := range workflows(t) {
+		if diff := cmp.Diff(map[string]string{"contents": "read"}, w.Permissions); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		for id, j := range w.Jobs {
+			var writes []string
+			for what, how := range j.Permissions {
+				if how == "write" {
+					writes = append(writes, what)
+				}
+			}
+			slices.Sort(writes)
+			if want := more[name+" "+id]; strings.Join(writes, " ") != want {
+				t.Errorf("%s, %s may write %v, want %q", name, id, writes, want)
+			}
+			delete(more, name+" "+id)
+			if j.Timeout == 0 && j.Uses == "" {
+				t.Errorf("%s, %s has no timeout", name, id)
+			}
+			for _, s := range j.Steps {
+				if strings.HasPrefix(s.Uses, "actions/checkout@") && s.With["persist-credentials"] != "false" {
+					t.Errorf("%s, %s: the token stays in the checkout", name, id)
+				}
+			}
+		}
+	}
+	if len(more) > 0 {
+		t.Errorf("no such jobs: %v", more)
+	}
+}
+
+// TestActionsArePinned by a commit, which nobody can move, with the release beside it for who updates it; one action has one
+// commit everywhere.
+func TestActionsArePinned(t *testing.T) {
+	pinned := regexp.MustCompile(`^([a-z-]+/[a-z-]+)(?:/[a-z-]+)?@([0-9a-f]{40} # v\d+\.\d+\.\d+)$`)
+	commits, found := map[string]string{}, 0
+	for name, text := range texts(t) {
+		for _, use := range regexp.MustCompile(`(?m)^\s*(?:- )?uses: (.*)$`).FindAllStringSubmatch(string(text), -1) {
+			if strings.HasPrefix(use[1], "./") {
+				continue
+			}
+			found++
+			parts := pinned.FindStringSubmatch(use[1])
+			if parts == nil {
+				t.Errorf("%s uses %s: must be ACTION@COMMIT # vX.Y.Z", name, use[1])
+				continue
+			}
+			if other := commits[parts[1]]; other != "" && other != parts[2] {
+				t.Errorf("%s uses %s as %s, and elsewhere %s", name, parts[1], parts[2], other)
+			}
+			commits[parts[1]] = parts[2]
+		}
+	}
+	if found < 15 {
+		t.Errorf("found %d uses", found)
+	}
+}
