@@ -43,6 +43,8 @@ unit: ## run the tests that need no control plane
 	cd localcluster && go test $(RACE) ./access ./kubelet ./plane ./simulation ./supervise
 	@echo "== the CRDs, read as the API server reads them"
 	cd tools && go test -count=1 ./crdtest
+	@echo "== alerts and recording rules, on series; every expression names what there is"
+	cd tools/promql && go test -count=1 .
 
 integration: ## run the tests on real control planes
 	@echo "== integration tests (the first run compiles the control plane: some minutes)"
@@ -74,11 +76,12 @@ bench: ## measure what the operator costs, beside the least possible (OPERATOR='
 bench-convert: ## measure what a conversion costs
 	go test -run '^$$' -bench . -benchmem ./training/convert
 
-generate: ## write what is generated: CRDs and reference tables
+generate: ## write what is generated: CRDs, reference tables, rules and dashboards
 	go run ./schema/crd
 	$(FOOBAR_CRDS)
 	$(V2BETA1_CRDS)
 	go run ./docs/reference/tables
+	go run ./deploy/monitoring/generate
 
 verify: ## fail if something is unformatted, suspicious, untidy or not generated anew
 	@echo "== gofmt"
@@ -87,6 +90,7 @@ verify: ## fail if something is unformatted, suspicious, untidy or not generated
 	@go mod tidy -diff
 	@cd localcluster && go mod tidy -diff
 	@cd tools && go mod tidy -diff
+	@cd tools/promql && go mod tidy -diff
 	@echo "== go vet"
 	@go vet ./...
 	@echo "== generated files"
@@ -94,3 +98,4 @@ verify: ## fail if something is unformatted, suspicious, untidy or not generated
 	@$(FOOBAR_CRDS) -check
 	@$(V2BETA1_CRDS) -check
 	@go run ./docs/reference/tables -check
+	@go run ./deploy/monitoring/generate -check
