@@ -1,7 +1,9 @@
 package promql
 
 import (
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -72,5 +74,33 @@ func TestCheckNotices(t *testing.T) {
 		if got := strings.Join(wrong, "; "); (want == "") != (got == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", expression, got, want)
 		}
+	}
+}
+
+var query = regexp.MustCompile("(?s)```promql\n(.*?)```")
+
+// TestRunbooksAskForWhatExists: the queries of runbooks are right.
+func TestRunbooksAskForWhatExists(t *testing.T) {
+	v, _ := vocabulary(t)
+	files, err := filepath.Glob(filepath.FromSlash("../../docs/runbooks/*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	queries := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range query.FindAllStringSubmatch(string(text), -1) {
+			queries++
+			_, wrong := v.Check(m[1])
+			for _, w := range wrong {
+				t.Errorf("%s: %s", filepath.Base(file), w)
+			}
+		}
+	}
+	if queries < 20 {
+		t.Errorf("%d queries in %d runbooks", queries, len(files))
 	}
 }
