@@ -123,6 +123,9 @@ func (c *check) labels(e parser.Expr) []string {
 		return c.labels(e.Expr)
 	case *parser.AggregateExpr:
 		inner := c.labels(e.Expr)
+		if e.Op == parser.TOPK || e.Op == parser.BOTTOMK {
+			return inner
+		}
 		if e.Without {
 			return slices.DeleteFunc(slices.Clone(inner), func(l string) bool { return slices.Contains(e.Grouping, l) })
 		}
@@ -150,7 +153,7 @@ func (c *check) selector(e *parser.VectorSelector) []string {
 			c.report("%s has no label %q", e.Name, m.Name)
 		}
 		word := m.Type == labels.MatchEqual || m.Type == labels.MatchNotEqual
-		if word && slices.Contains([]string{"class", "result", "state", "reason"}, m.Name) && !regexp.MustCompile(`\b`+regexp.QuoteMeta(m.Value)+`\b`).MatchString(metric.Help) {
+		if word && slices.Contains([]string{"class", "result"}, m.Name) && !regexp.MustCompile(`\b`+regexp.QuoteMeta(m.Value)+`\b`).MatchString(metric.Help) {
 			c.report("%s does not speak of %s=%q: %s", e.Name, m.Name, m.Value, metric.Help)
 		}
 	}
