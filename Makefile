@@ -8,6 +8,8 @@ OPERATOR ?=
 # Workloads of the benchmark (empty: all) and the share of their sizes.
 BENCH ?=
 SCALE ?= 1
+# The folder with prometheus and promtool (empty: on PATH).
+PROMETHEUS ?=
 # Integration tests wait more than they compute: more of them than cores run side by side.
 PARALLEL ?= 4
 # The race detector needs a C compiler; a machine without one still runs the tests.
@@ -20,7 +22,7 @@ FOOBAR_CRDS := go run ./schema/crd -types ./examples/operators/foobar -o example
 V2BETA1_CRDS := go run ./schema/crd -types ./training/kinds/v2beta1 -o deploy/mpijob-v2beta1 -infix=-v2beta1 -former=false
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test unit integration e2e faults fuzz bench bench-convert generate verify
+.PHONY: help build demo test unit integration e2e monitoring faults fuzz bench bench-convert generate verify
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +59,11 @@ integration: ## run the tests on real control planes
 
 e2e: ## run jobs on a real node: containers, DNS, mpirun (as root on Debian; the first start takes a quarter of an hour)
 	STOIC_E2E=1 go test -count=1 -v -p 1 -timeout 90m ./test/e2e/...
+
+monitoring: ## see that no panel of the dashboards is empty, on a real Prometheus (of Debian; PROMETHEUS=folder); record what they show
+	@go run ./cli/cluster/prepare
+	STOIC_MONITORING=1 PROMETHEUS='$(PROMETHEUS)' go test -count=1 -v -timeout 30m -run TestPanelsShowWhatHappens ./test/monitoring -update
+	go test -count=1 ./test/monitoring -update
 
 faults: ## hold an operator to its end state under every fault; all historic bugs (SEED, OPERATOR='...')
 	@go run ./cli/cluster/prepare

@@ -5,6 +5,7 @@
 //	expression.go            how an expression tells our processes from others, and a first count from none
 //	rules.go                 -> rules.yaml, prometheusrule.yaml
 //	dashboard*.go            -> dashboards/*.json
+//	page.go                  -> docs/reference/alerts.md
 //	files.go                 all files that are generated, and where each stands
 //
 // Nobody edits the files: go run ./deploy/monitoring/generate writes them. tools/promql holds each rule to what it must do on

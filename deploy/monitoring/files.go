@@ -38,7 +38,7 @@ func Files(runbooks string) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	files = append(files, File{here + "kustomization.yaml", kustomization})
+	files = append(files, File{here + "kustomization.yaml", kustomization}, File{"docs/reference/alerts.md", page()})
 	for i := range files {
 		files[i].Path = filepath.FromSlash(files[i].Path)
 	}

@@ -2,7 +2,6 @@ package monitoring
 
 import (
 	"fmt"
-	"strings"
 
 	"sigs.k8s.io/yaml"
 )
@@ -75,28 +74,4 @@ func document(content any) ([]byte, error) {
 		return nil, fmt.Errorf("write YAML: %w", err)
 	}
 	return append([]byte(notice), text...), nil
-}
-
-// Table of all alerts, for documentation.
-func Table() string {
-	var b strings.Builder
-	b.WriteString("| alert | severity | after | what it says |\n|---|---|---|---|\n")
-	for _, a := range Alerts() {
-		after := "at once"
-		if a.For > 0 {
-			after = short(a.For)
-		}
-		fmt.Fprintf(&b, "| [%s](runbooks/%s.md) | %s | %s | %s |\n", a.Name, a.Name, a.Severity, after, a.Summary)
-	}
-	return b.String()
-}
-
-// RecordingTable lists all recording rules, for documentation.
-func RecordingTable() string {
-	var b strings.Builder
-	b.WriteString("| series | what it is |\n|---|---|\n")
-	for _, r := range Recordings() {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", r.Record, r.What)
-	}
-	return b.String()
 }

@@ -95,6 +95,7 @@ func allowed() map[string][]string {
 		"stoic/test/source":                 {},
 		"stoic/test/untyped":                append([]string{"stoic/schema"}, untyped...),
 		"stoic/test/integration":            {},
+		"stoic/test/monitoring":             {"stoic/deploy/monitoring", "stoic/test/bench/plot"},
 		"stoic/test/operator":               {"stoic/cli/cluster", "stoic/test/bench/measure", "k8s.io/client-go/..."},
 		"stoic/test/rules":                  {},
 		"stoic/test/faults/disruption":      append([]string{"stoic/cli/cluster", "stoic/schema", "stoic/test/operator", "stoic/training", "stoic/training/kinds", "k8s.io/api/...", "k8s.io/client-go/..."}, untyped...),
