@@ -3,6 +3,7 @@
 //	crd/         what a cluster must know: the kinds; generated, see schema/crd
 //	rbac/        what the operator may do, and what users may do with its kinds
 //	controller/  the operator itself: Deployment and Service
+//	monitoring/  alerts and dashboards; generated, see its doc.go
 //
 // Three ways lead to a cluster, and all use the same files: kubectl apply -k deploy installs
 // everything, kubectl apply -f deploy/crd the kinds alone, and the program carries the files in

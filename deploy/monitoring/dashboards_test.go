@@ -97,7 +97,11 @@ func TestKustomization(t *testing.T) {
 			Labels          map[string]string
 		}
 		Data map[string]string
-		Spec struct{ Groups []group }
+		Spec struct {
+			Groups    []group
+			Selector  struct{ MatchLabels map[string]string }
+			Endpoints []struct{ Port string }
+		}
 	}
 	var kinds []string
 	for document := range strings.SplitSeq(string(out), "\n---\n") {
@@ -108,6 +112,10 @@ func TestKustomization(t *testing.T) {
 		kinds = append(kinds, o.Kind)
 		if o.Metadata.Namespace != "kubeflow" {
 			t.Errorf("%s %s is in namespace %q", o.Kind, o.Metadata.Name, o.Metadata.Namespace)
+		}
+		if o.Kind == "ServiceMonitor" {
+			scrapesTheService(t, o.Spec.Selector.MatchLabels, o.Spec.Endpoints[0].Port)
+			continue
 		}
 		if o.Kind == "PrometheusRule" {
 			if diff := cmp.Diff(groups(Runbooks), o.Spec.Groups); diff != "" {
@@ -123,7 +131,22 @@ func TestKustomization(t *testing.T) {
 		}
 	}
 	slices.Sort(kinds)
-	if diff := cmp.Diff([]string{"ConfigMap", "ConfigMap", "PrometheusRule"}, kinds); diff != "" {
+	if diff := cmp.Diff([]string{"ConfigMap", "ConfigMap", "PrometheusRule", "ServiceMonitor"}, kinds); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// scrapesTheService: the selector and the port are those of deploy/controller/service.yaml.
+func scrapesTheService(t *testing.T, selector map[string]string, port string) {
+	t.Helper()
+	var service struct {
+		Metadata struct{ Labels map[string]string }
+		Spec     struct{ Ports []struct{ Name string } }
+	}
+	if err := yaml.Unmarshal([]byte(read(t, root, "deploy/controller/service.yaml")), &service); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(selector, service.Metadata.Labels); diff != "" || service.Spec.Ports[0].Name != port || port == "" {
+		t.Errorf("the ServiceMonitor selects %v, port %q: %s", selector, port, diff)
 	}
 }

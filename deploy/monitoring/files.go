@@ -26,7 +26,11 @@ func Files(runbooks string) ([]File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the PrometheusRule: %w", err)
 	}
-	files := []File{{here + "rules.yaml", rules}, {chart + "files/rules.yaml", rules}, {here + "prometheusrule.yaml", object}}
+	monitor, err := serviceMonitor()
+	if err != nil {
+		return nil, fmt.Errorf("make the ServiceMonitor: %w", err)
+	}
+	files := []File{{here + "rules.yaml", rules}, {chart + "files/rules.yaml", rules}, {here + "prometheusrule.yaml", object}, {here + "servicemonitor.yaml", monitor}}
 	for _, d := range Dashboards() {
 		text, err := d.JSON()
 		if err != nil {
@@ -45,7 +49,19 @@ func Files(runbooks string) ([]File, error) {
 	return files, nil
 }
 
-// kustomization installs the rules and the dashboards: kubectl apply -k deploy/monitoring.
+// serviceMonitor lets the Prometheus operator find the Service of deploy/controller.
+func serviceMonitor() ([]byte, error) {
+	return document(map[string]any{"apiVersion": "monitoring.coreos.com/v1", "kind": "ServiceMonitor",
+		"metadata": map[string]any{"name": "training-operator", "namespace": "kubeflow", "labels": labels()},
+		"spec":     map[string]any{"selector": map[string]any{"matchLabels": labels()}, "endpoints": []any{map[string]string{"port": "monitoring-port"}}}})
+}
+
+// labels of all that is the operator's.
+func labels() map[string]string {
+	return map[string]string{"control-plane": "kubeflow-training-operator"}
+}
+
+// kustomization installs all: kubectl apply -k deploy/monitoring.
 func kustomization() ([]byte, error) {
 	var maps []any
 	for _, d := range Dashboards() {
@@ -53,5 +69,5 @@ func kustomization() ([]byte, error) {
 			"options": map[string]any{"disableNameSuffixHash": true, "labels": map[string]string{"grafana_dashboard": "1"}}})
 	}
 	return document(map[string]any{"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "namespace": "kubeflow",
-		"resources": []string{"prometheusrule.yaml"}, "configMapGenerator": maps})
+		"resources": []string{"servicemonitor.yaml", "prometheusrule.yaml"}, "configMapGenerator": maps})
 }

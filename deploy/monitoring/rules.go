@@ -61,7 +61,7 @@ func PrometheusRule(runbooks string) ([]byte, error) {
 	return document(map[string]any{
 		"apiVersion": "monitoring.coreos.com/v1",
 		"kind":       "PrometheusRule",
-		"metadata":   map[string]any{"name": "training-operator", "namespace": "kubeflow", "labels": map[string]string{"control-plane": "kubeflow-training-operator"}},
+		"metadata":   map[string]any{"name": "training-operator", "namespace": "kubeflow", "labels": labels()},
 		"spec":       map[string]any{"groups": groups(runbooks)},
 	})
 }

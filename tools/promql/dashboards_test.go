@@ -2,6 +2,7 @@ package promql
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,73 +19,96 @@ var (
 	legend      = regexp.MustCompile(`{{(\w+)}}`)
 )
 
+// dashboard is what these tests read of one.
+type dashboard struct {
+	Panels []struct {
+		Title   string
+		Targets []target
+	}
+	Templating struct {
+		List []struct{ Name, Type, Definition string }
+	}
+}
+
+type target struct{ Expr, LegendFormat string }
+
 // TestDashboardsNameWhatExists: every expression of a panel is right, the labels in a legend are those of its result, a variable
 // has a label that exists, and an expression uses no variable that the dashboard does not have.
 func TestDashboardsNameWhatExists(t *testing.T) {
 	v, _ := vocabulary(t)
+	states := statesOf(t)
 	files, err := filepath.Glob(filepath.FromSlash("../../deploy/monitoring/dashboards/*.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	states := statesOf(t)
 	expressions := 0
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var d struct {
-			Panels []struct {
-				Title   string
-				Targets []struct{ Expr, LegendFormat string }
-			}
-			Templating struct {
-				List []struct{ Name, Type, Definition string }
-			}
-		}
+		var d dashboard
 		if err := json.Unmarshal(text, &d); err != nil {
 			t.Fatal(err)
 		}
 		var variables []string
 		for _, l := range d.Templating.List {
 			variables = append(variables, "$"+l.Name)
-			if l.Type != "query" {
-				continue
-			}
 			m := labelValues.FindStringSubmatch(l.Definition)
-			if m == nil || !slices.Contains(v[m[1]].Labels, m[2]) {
+			if l.Type == "query" && (m == nil || !slices.Contains(v[m[1]].Labels, m[2])) {
 				t.Errorf("%s: the variable %s is %s", file, l.Name, l.Definition)
 			}
 		}
 		for _, p := range d.Panels {
 			for _, q := range p.Targets {
 				expressions++
-				for _, used := range variable.FindAllString(q.Expr, -1) {
-					if !slices.Contains(variables, used) {
-						t.Errorf("%s: %q uses %s, and there are %v", file, p.Title, used, variables)
-					}
-				}
-				of, wrong := v.Check(variable.ReplaceAllString(q.Expr, ".*"))
-				if len(wrong) > 0 {
-					t.Errorf("%s: %q: %s", file, p.Title, strings.Join(wrong, "; "))
-				}
-				for _, m := range inState.FindAllStringSubmatch(q.Expr, -1) {
-					for word := range strings.SplitSeq(m[1], "|") {
-						if !slices.Contains(states, word) {
-							t.Errorf("%s: %q asks for the state %q, and there are %v", file, p.Title, word, states)
-						}
-					}
-				}
-				for _, m := range legend.FindAllStringSubmatch(q.LegendFormat, -1) {
-					if !slices.Contains(of, m[1]) {
-						t.Errorf("%s: %q is named by %q, and has the labels %v", file, p.Title, m[1], of)
-					}
+				for _, wrong := range wrongIn(v, q, variables, states) {
+					t.Errorf("%s: %q: %s", filepath.Base(file), p.Title, wrong)
 				}
 			}
 		}
 	}
 	if len(files) != 2 || expressions < 40 {
 		t.Errorf("%d expressions in %d dashboards", expressions, len(files))
+	}
+}
+
+// wrongIn a query, one sentence each.
+func wrongIn(v Vocabulary, q target, variables, states []string) []string {
+	of, wrong := v.Check(variable.ReplaceAllString(q.Expr, ".*"))
+	report := func(what, found string, there []string) {
+		if !slices.Contains(there, found) {
+			wrong = append(wrong, fmt.Sprintf("%s %q, and there are %v", what, found, there))
+		}
+	}
+	for _, used := range variable.FindAllString(q.Expr, -1) {
+		report("it uses the variable", used, variables)
+	}
+	for _, m := range inState.FindAllStringSubmatch(q.Expr, -1) {
+		for word := range strings.SplitSeq(m[1], "|") {
+			report("it asks for the state", word, states)
+		}
+	}
+	for _, m := range legend.FindAllStringSubmatch(q.LegendFormat, -1) {
+		report("it is named by the label", m[1], of)
+	}
+	return wrong
+}
+
+// TestWrongPanelsAreFound: each kind of mistake is.
+func TestWrongPanelsAreFound(t *testing.T) {
+	v, _ := vocabulary(t)
+	for expression, want := range map[string]string{
+		`sum by (state) (training_operator_jobs{job=~"$job", state="Running"})`: "",
+		`sum by (state) (training_operator_jobs{job=~"$jobs"})`:                 "variable",
+		`sum by (state) (training_operator_jobs{state=~"Running|Runing"})`:      "the state \"Runing\"",
+		`sum (training_operator_jobs)`:                                          "label \"state\"",
+		`sum by (state) (training_operator_job)`:                                "no metric",
+	} {
+		got := strings.Join(wrongIn(v, target{expression, "{{state}}"}, []string{"$job"}, statesOf(t)), "; ")
+		if (want == "") != (got == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", expression, got, want)
+		}
 	}
 }
 

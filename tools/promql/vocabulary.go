@@ -25,8 +25,8 @@ type Metric struct {
 	Help string
 }
 
-// target labels are given by Prometheus.
-func target() []string { return []string{"namespace", "job", "instance"} }
+// scraped are the labels that Prometheus gives.
+func scraped() []string { return []string{"namespace", "job", "instance"} }
 
 var row = regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| ([a-z]+) \\| (.*?) \\| (.*) \\|$")
 
@@ -39,7 +39,7 @@ func ReadVocabulary(page string) (Vocabulary, error) {
 	}
 	v := Vocabulary{}
 	for _, m := range row.FindAllStringSubmatch(string(text), -1) {
-		of := target()
+		of := scraped()
 		for label := range strings.SplitSeq(m[3], ", ") {
 			if label = strings.Trim(label, "`"); label != "" {
 				of = append(of, label)
@@ -54,7 +54,7 @@ func ReadVocabulary(page string) (Vocabulary, error) {
 		return nil, fmt.Errorf("gather the metrics of the process: %w", err)
 	}
 	for _, f := range families {
-		v.add(f.GetName(), strings.ToLower(f.GetType().String()), f.GetHelp(), target())
+		v.add(f.GetName(), strings.ToLower(f.GetType().String()), f.GetHelp(), scraped())
 	}
 	return v, nil
 }
