@@ -46,9 +46,9 @@ or
   and on (%[3]s) (%[4]s offset %[2]s or process_start_time_seconds > time() - %[5]d)`, counter, w, processLabels, build, int(window.Seconds()))
 }
 
-// quantile of a classic histogram, over the processes of an operator.
-func quantile(q float64, labels, histogram, window string) string {
-	return fmt.Sprintf("histogram_quantile(%v,\n%s\n)", q, indent(by("sum", labels+", le", rate(histogram+"_bucket", window))))
+// quantile of a classic histogram over the processes of an operator, from the rates of its buckets.
+func quantile(q float64, labels, buckets string) string {
+	return fmt.Sprintf("histogram_quantile(%v,\n%s\n)", q, indent(by("sum", labels+", le", buckets)))
 }
 
 // short writes a duration as PromQL has it: 15m, not 15m0s.

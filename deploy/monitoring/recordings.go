@@ -25,16 +25,16 @@ func operatorRecordings() []Recording {
 	return []Recording{
 		{"operator_controller_result:controller_runtime_reconcile:rate5m", by("sum", "controller, result", rate("controller_runtime_reconcile_total", "5m")),
 			"reconciles per second, by result"},
-		{"operator_controller:controller_runtime_reconcile_time_seconds:p50_5m", quantile(0.5, "controller", "controller_runtime_reconcile_time_seconds", "5m"),
+		{"operator_controller:controller_runtime_reconcile_time_seconds:p50_5m", quantile(0.5, "controller", rate("controller_runtime_reconcile_time_seconds_bucket", "5m")),
 			"half of all reconciles took no longer"},
-		{"operator_controller:controller_runtime_reconcile_time_seconds:p99_5m", quantile(0.99, "controller", "controller_runtime_reconcile_time_seconds", "5m"),
+		{"operator_controller:controller_runtime_reconcile_time_seconds:p99_5m", quantile(0.99, "controller", rate("controller_runtime_reconcile_time_seconds_bucket", "5m")),
 			"99 of 100 reconciles took no longer"},
-		{"operator_controller:workqueue_queue_duration_seconds:p99_5m", quantile(0.99, "controller", "workqueue_queue_duration_seconds", "5m"),
+		{"operator_controller:workqueue_queue_duration_seconds:p99_5m", quantile(0.99, "controller", rate("workqueue_queue_duration_seconds_bucket", "5m")),
 			"99 of 100 keys waited no longer"},
 		{"operator_controller:workqueue_depth:sum", by("sum", "controller", ours("workqueue_depth")), "keys that wait"},
 		{"operator_code_method:rest_client_requests:rate5m", by("sum", "code, method", rate("rest_client_requests_total", "5m")),
 			"requests to the API server per second, by answer"},
-		{"operator_verb:rest_client_request_duration_seconds:p99_5m", quantile(0.99, "verb", "rest_client_request_duration_seconds", "5m"),
+		{"operator_verb:rest_client_request_duration_seconds:p99_5m", quantile(0.99, "verb", rate("rest_client_request_duration_seconds_bucket", "5m")),
 			"99 of 100 requests to the API server took no longer"},
 	}
 }
@@ -46,11 +46,11 @@ func jobRecordings() []Recording {
 		ended("successful", time.Hour), ended("failed", time.Hour),
 		{"operator_framework_reason:training_operator_job_problems:increase15m", by("sum", "framework, reason", grown("training_operator_job_problems_total", step)),
 			"events within a quarter of an hour about pods that cannot run and objects that could not be created"},
-		{"operator_framework:training_operator_job_start_latency_seconds:p50_1h", quantile(0.5, "framework", "training_operator_job_start_latency_seconds", "1h"),
+		{"operator_framework:training_operator_job_start_latency_seconds:p50_1h", quantile(0.5, "framework", "rate(training_operator_job_start_latency_seconds_bucket[1h])"),
 			"half of the jobs that began to run within an hour waited no longer"},
-		{"operator_framework:training_operator_job_start_latency_seconds:p95_1h", quantile(0.95, "framework", "training_operator_job_start_latency_seconds", "1h"),
+		{"operator_framework:training_operator_job_start_latency_seconds:p95_1h", quantile(0.95, "framework", "rate(training_operator_job_start_latency_seconds_bucket[1h])"),
 			"95 of 100 jobs that began to run within an hour waited no longer"},
-		{"operator_framework_result:training_operator_job_duration_seconds:p50_1h", quantile(0.5, "framework, result", "training_operator_job_duration_seconds", "1h"),
+		{"operator_framework_result:training_operator_job_duration_seconds:p50_1h", quantile(0.5, "framework, result", "rate(training_operator_job_duration_seconds_bucket[1h])"),
 			"half of the jobs that ended within an hour took no longer"},
 	}
 }
