@@ -55,21 +55,16 @@ scrape_configs:
 	if err := os.WriteFile(filepath.Join(folder, "prometheus.yml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	log, err := os.Create(filepath.Join(folder, "log"))
+	process, err := operator.Start(operator.Options{Log: filepath.Join(folder, "log"), Command: []string{file, "--config.file=" + filepath.Join(folder, "prometheus.yml"),
+		"--storage.tsdb.path=" + filepath.Join(folder, "data"), "--web.listen-address=" + address}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(file, "--config.file="+filepath.Join(folder, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(folder, "data"), "--web.listen-address="+address)
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // fails only of a process that is gone
-		_ = cmd.Wait()         // it was killed
-		log.Close()
-		if text, err := os.ReadFile(log.Name()); err == nil && t.Failed() {
-			t.Logf("Prometheus' log ends:\n%s", text[max(0, len(text)-3000):])
+		if err := process.Kill(); err != nil {
+			t.Errorf("Prometheus: %v", err)
+		} else if t.Failed() {
+			t.Logf("Prometheus' log ends:\n%s", process.Tail())
 		}
 	})
 	p := &prometheus{address}
