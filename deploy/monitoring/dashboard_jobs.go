@@ -62,15 +62,15 @@ func eventsOfJobs() []Panel {
 		{Title: "Jobs within a quarter of an hour", Unit: Count, Description: "Jobs that were accepted, succeeded, failed, were restarted, were deleted when their time to live was over, or were rejected.",
 			Queries: outcomes},
 		{Title: "Failed by namespace", Unit: Count, Description: "Jobs that failed within a quarter of an hour, in the ten namespaces with the most of them.",
-			Queries: []Query{{"topk(10, " + happened("sum by (job_namespace)", "failed") + ") or on () vector(0)", "{{job_namespace}}"}}},
+			Queries: []Query{{orNone("job_namespace", "topk(10, "+happened("sum by (job_namespace)", "failed")+")"), "{{job_namespace}}"}}},
 		{Title: "Rejected by reason", Unit: Count, Description: "Specs that were rejected within a quarter of an hour, by the code of their first problem. stoic explain CODE says more.",
-			Queries: []Query{{fmt.Sprintf("sum by (reason) (%s{%s}) or on () vector(0)", rejections().Record, selectedJobs), "{{reason}}"}}},
+			Queries: []Query{{orNone("reason", fmt.Sprintf("sum by (reason) (%s{%s})", rejections().Record, selectedJobs)), "{{reason}}"}}},
 		{Title: "Rejected by namespace", Unit: Count, Description: "Specs that were rejected within a quarter of an hour, in the ten namespaces with the most of them.",
-			Queries: []Query{{fmt.Sprintf("topk(10, sum by (job_namespace) (%s{%s})) or on () vector(0)", rejections().Record, selectedJobs), "{{job_namespace}}"}}},
+			Queries: []Query{{orNone("job_namespace", fmt.Sprintf("topk(10, sum by (job_namespace) (%s{%s}))", rejections().Record, selectedJobs)), "{{job_namespace}}"}}},
 		{Title: "Restarted by namespace", Unit: Count, Description: "Restarts of replicas within a quarter of an hour, in the ten namespaces with the most of them.",
-			Queries: []Query{{"topk(10, " + happened("sum by (job_namespace)", "restarted") + ") or on () vector(0)", "{{job_namespace}}"}}},
+			Queries: []Query{{orNone("job_namespace", "topk(10, "+happened("sum by (job_namespace)", "restarted")+")"), "{{job_namespace}}"}}},
 		{Title: "Problems of pods", Unit: Count, Description: "Events within a quarter of an hour about pods that cannot run and objects that could not be created, by reason: no node, no image, no quota.",
-			Queries: []Query{{fmt.Sprintf("sum by (reason) (operator_framework_reason:training_operator_job_problems:increase15m{%s}) or on () vector(0)", selectedFrameworks), "{{reason}}"}}},
+			Queries: []Query{{orNone("reason", fmt.Sprintf("sum by (reason) (operator_framework_reason:training_operator_job_problems:increase15m{%s})", selectedFrameworks)), "{{reason}}"}}},
 	}
 }
 

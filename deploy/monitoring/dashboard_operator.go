@@ -27,6 +27,11 @@ func perSecond(aggregation, metric string) string {
 	return fmt.Sprintf("%s (rate(%s{%s}[5m]))", aggregation, metric, selected)
 }
 
+// orNone is 0 under the name "none" while an expression by a label has no result, as is right while nothing has happened.
+func orNone(label, expression string) string {
+	return fmt.Sprintf(`%s or on () label_replace(vector(0), %q, "none", "", "")`, expression, label)
+}
+
 func presencePanels() []Panel {
 	return []Panel{
 		{Title: "Processes", Number: true, Unit: Count, Description: "Processes that are scraped. One works; the others stand by.",
@@ -64,7 +69,7 @@ func workPanels() []Panel {
 		{Title: "Conversions", Unit: PerSecond, Description: "Objects read from the API server per second, by whether they are well-formed.",
 			Queries: []Query{{perSecond("sum by (result)", "training_operator_objects_converted_total"), "{{result}}"}}},
 		{Title: "Live reads", Unit: PerSecond, Description: "Reconciles per second that read from the API server because the watches had not brought the operator's own writes yet.",
-			Queries: []Query{{perSecond("sum by (kind)", "training_operator_live_reads_total") + " or on () vector(0)", "{{kind}}"}}},
+			Queries: []Query{{orNone("kind", perSecond("sum by (kind)", "training_operator_live_reads_total")), "{{kind}}"}}},
 	}
 }
 

@@ -132,9 +132,6 @@ func scaled(u monitoring.Unit, highest float64) (float64, string) {
 
 // short enough for the legend.
 func short(name string) string {
-	if name == "" {
-		return "none" // the 0 of a panel that is right to have nothing else
-	}
 	const most = 20
 	if letters := []rune(name); len(letters) > most {
 		return string(letters[:most-1]) + "…"

@@ -48,6 +48,7 @@ func TestPanelsShowWhatHappens(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := operator.Built(t, root)
+	t.Setenv("GOMEMLIMIT", "920MiB") // nine tenths of the limit in deploy/controller, as the operator sets it in a container
 	process := func() *operator.Process {
 		return operator.InTest(t, operator.Options{Command: operator.Stoic(file), Kubeconfig: c.UserKubeconfig("operator"), Flags: []string{"--leader-elect"}})
 	}
