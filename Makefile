@@ -8,6 +8,8 @@ OPERATOR ?=
 # Workloads of the benchmark (empty: all) and the share of their sizes.
 BENCH ?=
 SCALE ?= 1
+# The folder with prometheus and promtool (empty: on PATH).
+PROMETHEUS ?=
 # Integration tests wait more than they compute: more of them than cores run side by side.
 PARALLEL ?= 4
 # What make image pushes to, and the repository that the image names as its source; both may be empty.
@@ -25,7 +27,7 @@ FOOBAR_CRDS := go run ./schema/crd -types ./examples/operators/foobar -o example
 V2BETA1_CRDS := go run ./schema/crd -types ./training/kinds/v2beta1 -o deploy/mpijob-v2beta1 -infix=-v2beta1 -former=false
 
 .DEFAULT_GOAL := help
-.PHONY: help build image demo test unit integration e2e vuln faults fuzz bench bench-convert generate verify
+.PHONY: help build image demo test unit integration e2e monitoring vuln faults fuzz bench bench-convert generate verify
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +61,8 @@ unit: ## run the tests that need no control plane
 	cd tools/image && go test -count=1 .
 	@echo "== the workflows"
 	cd tools/lint && go test -count=1 .
+	@echo "== alerts and recording rules, on series; every expression names what there is"
+	cd tools/promql && go test -count=1 .
 
 integration: ## run the tests on real control planes (KUBERNETES=1.35: only test/integration, on that release)
 	@echo "== integration tests (the first run compiles the control plane: some minutes)"
@@ -80,6 +84,11 @@ vuln: ## look for known vulnerabilities in what is called (asks vuln.go.dev; not
 	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
 	cd tools/image && go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
 
+monitoring: ## see that no panel of the dashboards is empty, on a real Prometheus (of Debian; PROMETHEUS=folder); record what they show
+	@go run ./cli/cluster/prepare
+	STOIC_MONITORING=1 PROMETHEUS='$(PROMETHEUS)' go test -count=1 -v -timeout 30m -run TestPanelsShowWhatHappens ./test/monitoring -update
+	go test -count=1 ./test/monitoring -update
+
 faults: ## hold an operator to its end state under every fault; all historic bugs (SEED, OPERATOR='...')
 	@go run ./cli/cluster/prepare
 	@go run ./test/faults -seed $(SEED) -operator '$(OPERATOR)'
@@ -98,13 +107,14 @@ bench: ## measure what the operator costs, beside the least possible (OPERATOR='
 bench-convert: ## measure what a conversion costs
 	go test -run '^$$' -bench . -benchmem ./training/convert
 
-generate: ## write what is generated: CRDs, reference tables, configurations of other programs
+generate: ## write what is generated: CRDs, reference tables, rules, dashboards, configurations of other programs
 	go run ./schema/crd
 	$(FOOBAR_CRDS)
 	$(V2BETA1_CRDS)
-	go run ./deploy/chartfiles
 	go run ./docs/reference/tables
 	go run ./deploy/integrations/generate
+	go run ./deploy/monitoring/generate
+	go run ./deploy/chartfiles
 
 verify: ## fail if something is unformatted, suspicious, untidy or not generated anew
 	@echo "== gofmt"
@@ -118,6 +128,7 @@ verify: ## fail if something is unformatted, suspicious, untidy or not generated
 	@cd tools/helm && go mod tidy -diff
 	@cd tools/image && go mod tidy -diff && go vet ./...
 	@cd tools/lint && go mod tidy -diff && go vet ./...
+	@cd tools/promql && go mod tidy -diff
 	@echo "== go vet"
 	@go vet ./...
 	@echo "== generated files"
@@ -127,3 +138,4 @@ verify: ## fail if something is unformatted, suspicious, untidy or not generated
 	@go run ./deploy/chartfiles -check
 	@go run ./docs/reference/tables -check
 	@go run ./deploy/integrations/generate -check
+	@go run ./deploy/monitoring/generate -check

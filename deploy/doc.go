@@ -5,6 +5,7 @@
 //	controller/  the operator itself: Deployment and Service
 //	overlays/    what kubectl apply -k installs for common needs, of these and of components/
 //	chart/       the same objects as a Helm chart; chartfiles writes what in it follows from the others
+//	monitoring/  alerts and dashboards; generated, see its doc.go
 //
 // Four ways lead to a cluster, and all use the same files: kubectl apply -k deploy installs
 // everything, kubectl apply -f deploy/crd the kinds alone, helm install what its values say, and the

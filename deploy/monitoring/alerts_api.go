@@ -1,0 +1,53 @@
+package monitoring
+
+import (
+	"fmt"
+	"time"
+)
+
+// api: does the API server give what the operator needs of it?
+func api() []Alert {
+	return []Alert{
+		{
+			Name: "TrainingOperatorWatchErrors", Severity: Warning, For: 10 * time.Minute,
+			// A watch that fails is tried again within half a minute. A restart of the API server fails each once or twice.
+			Expression:  by("sum", "kind", "increase(training_operator_watch_errors_total[15m])") + " > 5",
+			Summary:     "The training operator cannot watch a kind.",
+			Description: at + ` has failed {{ $value | printf "%.0f" }} times within a quarter of an hour to list or watch {{ $labels.kind }}. Until it can, it does not see what changes there.`,
+		},
+		{
+			Name: "TrainingOperatorKindNotServed", Severity: Warning, For: 10 * time.Minute,
+			// A kind that has never been served is nobody's trouble: the operator waits for CRDs that may never come.
+			Expression: fmt.Sprintf("%s == 0\nand\n%s == 1",
+				by("max", "kind", "training_operator_kind_served"), by("max", "kind", "max_over_time(training_operator_kind_served[1d])")),
+			Summary:     "The API server does not serve a kind any more that the training operator has served.",
+			Description: at + ` has watched {{ $labels.kind }} within the last day, and the API server does not serve it any more. Jobs of this kind are gone or not seen.`,
+		},
+		{
+			Name: "TrainingOperatorForbidden", Severity: Warning, For: 15 * time.Minute,
+			// Quotas and admission answer 403 to a POST: that is the affair of who owns the job.
+			Expression:  by("sum", "code, method", rate(`rest_client_requests_total{code=~"401|403", method!="POST"}`, "5m")) + " > 0",
+			Summary:     "The training operator lacks a permission.",
+			Description: at + ` gets {{ $labels.code }} in answer to {{ $labels.method }}, {{ $value | printf "%.2g" }} times a second.`,
+		},
+		{
+			Name: "TrainingOperatorAPIErrors", Severity: Warning, For: 15 * time.Minute,
+			Expression: fmt.Sprintf("%s\n/\n%s > 0.05",
+				by("sum", "", rate(`rest_client_requests_total{code=~"5..|429|<error>"}`, "5m")), by("sum", "", rate("rest_client_requests_total", "5m"))),
+			Summary:     "The API server fails or turns away requests of the training operator.",
+			Description: at + ` gets no answer, an error (5xx) or "too many requests" (429) for {{ $value | humanizePercentage }} of its requests.`,
+		},
+		{
+			Name: "TrainingOperatorEventsBacklog", Severity: Warning, For: 15 * time.Minute,
+			Expression:  by("sum", "", "training_operator_events_backlog") + " > 3000",
+			Summary:     "Events about jobs reach their readers late.",
+			Description: at + ` has had more than 3000 events waiting to be sent for a quarter of an hour, {{ $value }} now.`,
+		},
+		{
+			Name: "TrainingOperatorEventsLost", Severity: Warning,
+			Expression:  by("sum", "", grown(`training_operator_events_total{result="late"}`, 15*time.Minute)) + " > 0",
+			Summary:     "Events about jobs were not sent in time.",
+			Description: at + ` has given up {{ $value | printf "%.0f" }} events within a quarter of an hour that it could not send for most of an hour. The conditions of the jobs say the same.`,
+		},
+	}
+}

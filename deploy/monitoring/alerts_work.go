@@ -1,0 +1,55 @@
+package monitoring
+
+import (
+	"fmt"
+	"time"
+)
+
+// work: is what must be done done?
+func work() []Alert {
+	failed := by("sum", "", `rate(training_operator_reconcile_errors_total{class!="refused"}[10m])`)
+	return []Alert{
+		{
+			Name: "TrainingOperatorReconcileErrors", Severity: Warning, For: 15 * time.Minute,
+			// What the API server refuses until somebody changes something is the affair of who owns the job. What quotas and admission
+			// refuse may pass, so it is of the class retry; it is known by the 403 in answer to a POST.
+			Expression: fmt.Sprintf("(\n%[1]s\n  -\n  (\n%[2]s\n    or\n    0 *\n%[3]s\n  )\n)\n/\n%[4]s > 0.1",
+				indent(failed), indent(indent(by("sum", "", rate(`rest_client_requests_total{code="403", method="POST"}`, "10m")))), indent(indent(failed)),
+				by("sum", "", rate("controller_runtime_reconcile_total", "10m"))),
+			Summary:     "More than a tenth of the training operator's reconciles fail.",
+			Description: at + ` fails in {{ $value | humanizePercentage }} of its reconciles. Those are left out in which a quota, admission or validation refuses an object.`,
+		},
+		{
+			Name: "TrainingOperatorReconcileStuck", Severity: Warning, For: 5 * time.Minute,
+			Expression:  by("max", "controller", ours("workqueue_longest_running_processor_seconds")) + " > 300",
+			Summary:     "A reconcile of the training operator does not end.",
+			Description: at + ` has been working on one object in {{ $labels.controller }} for {{ $value | humanizeDuration }}. That object waits, and a worker is missing for the others.`,
+		},
+		{
+			Name: "TrainingOperatorQueueBacklog", Severity: Warning, For: 15 * time.Minute,
+			Expression:  by("sum", "controller", ours("workqueue_depth")) + " > 100",
+			Summary:     "Jobs wait for the training operator.",
+			Description: at + ` has had more than 100 keys waiting in {{ $labels.controller }} for a quarter of an hour, {{ $value }} now. Jobs start late, and their ends are seen late.`,
+		},
+		{
+			Name: "TrainingOperatorPanics", Severity: Warning,
+			Expression:  by("sum", "", "increase(training_operator_panics_total[1h])") + " > 0",
+			Summary:     "A reconcile of the training operator has panicked, which is a defect.",
+			Description: at + ` has panicked in a reconcile within the last hour. The object is tried again, and the others are not disturbed; the log has the stack.`,
+		},
+		{
+			Name: "TrainingOperatorConverterPanics", Severity: Warning,
+			Expression:  by("sum", "kind", "increase(training_operator_converter_panics_total[1h])") + " > 0",
+			Summary:     "The training operator's converter has panicked on an object, which is a defect.",
+			Description: at + ` has panicked while it read an object of kind {{ $labels.kind }} within the last hour. That object is rejected, and the others are not disturbed; the log has the stack.`,
+		},
+		{
+			Name: "TrainingOperatorLiveReads", Severity: Warning, For: 15 * time.Minute,
+			Expression: fmt.Sprintf("%[1]s\n/\n%[2]s > 0.5\nand\n%[2]s > 1",
+				by("sum", "", "rate(training_operator_live_reads_total[15m])"),
+				by("sum", "", rate("controller_runtime_reconcile_total", "15m"))),
+			Summary:     "The training operator's caches lag behind its own writes.",
+			Description: at + ` reads from the API server in {{ $value | humanizePercentage }} of its reconciles, as its watches do not bring its own writes in time.`,
+		},
+	}
+}
