@@ -32,8 +32,8 @@ spec:
 `, name, replicas, policy, more, supplies.MPI, quoted([]string{"bash", "-c", command}))
 }
 
-// untilTold is a command that ends when goOn is called.
-const untilTold = "until test -e /tmp/go; do sleep 0.2; done; echo told"
+// untilSignal is a command that ends when goOn is called.
+const untilSignal = "until test -e /tmp/go; do sleep 0.2; done; echo signalled"
 
 func (s *system) goOn(t *testing.T, namespace string, pods ...string) {
 	t.Helper()
@@ -101,15 +101,15 @@ func malformed(t *testing.T, s *system) {
 	}
 	const path = "spec.tfReplicaSpecs.Worker.template.spec.containers[0].resources.limits.cpu: found \"1e1.5\""
 	s.await(t, ns, "an event with the path", func() (bool, string) {
-		told, err := s.try("", "get", "events", "--namespace="+ns, "--field-selector=involvedObject.name=odd", "--output=jsonpath={.items[*].message}")
-		return err == nil && strings.Contains(told, path), told
+		events, err := s.try("", "get", "events", "--namespace="+ns, "--field-selector=involvedObject.name=odd", "--output=jsonpath={.items[*].message}")
+		return err == nil && strings.Contains(events, path), events
 	})
 }
 
 // drained: the node is drained while a job runs, and takes pods again later. The job goes on with other pods.
 func drained(t *testing.T, s *system) {
 	ns := s.namespace(t, "drained")
-	s.kubectl(t, workers("job", 2, "OnFailure", "", untilTold), "apply", "--namespace="+ns, "-f", "-")
+	s.kubectl(t, workers("job", 2, "OnFailure", "", untilSignal), "apply", "--namespace="+ns, "-f", "-")
 	before := s.running(t, ns, "tfjob/job")
 	s.kubectl(t, "", "drain", node.Name, "--pod-selector=training.kubeflow.org/job-name=job", "--force", "--delete-emptydir-data", "--timeout=2m")
 	s.await(t, ns, "pods that wait for a node", func() (bool, string) {

@@ -59,7 +59,7 @@ func (s *system) operators(t *testing.T) []string {
 // it had.
 func killedOperator(t *testing.T, s *system) {
 	ns := s.namespace(t, "killed")
-	s.kubectl(t, workers("job", 2, "Never", "", untilTold), "apply", "--namespace="+ns, "-f", "-")
+	s.kubectl(t, workers("job", 2, "Never", "", untilSignal), "apply", "--namespace="+ns, "-f", "-")
 	before := s.running(t, ns, "tfjob/job")
 	pod := s.operators(t)[0]
 	if err := s.node.Task("kill", "--signal", "KILL", s.container(t, pod)); err != nil {
@@ -139,7 +139,7 @@ func (s *system) earlier(t *testing.T) (deploy string, ok bool) {
 // upgraded: manifests of this commit are applied over those of the one before, and a job that runs meanwhile keeps its pods.
 func upgraded(t *testing.T, s *system) {
 	ns := s.namespace(t, "upgraded")
-	s.kubectl(t, workers("job", 2, "Never", "", untilTold), "apply", "--namespace="+ns, "-f", "-")
+	s.kubectl(t, workers("job", 2, "Never", "", untilSignal), "apply", "--namespace="+ns, "-f", "-")
 	before := s.running(t, ns, "tfjob/job")
 	s.install(t, filepath.Join(s.root, "deploy"))
 	s.goOn(t, ns, "job-worker-0", "job-worker-1")
@@ -152,7 +152,7 @@ func upgraded(t *testing.T, s *system) {
 // byHelm: the chart takes over what kustomize has installed. A job that runs meanwhile keeps its pods, and helm test succeeds.
 func byHelm(t *testing.T, s *system) {
 	ns := s.namespace(t, "helm")
-	s.kubectl(t, workers("job", 1, "Never", "", untilTold), "apply", "--namespace="+ns, "-f", "-")
+	s.kubectl(t, workers("job", 1, "Never", "", untilSignal), "apply", "--namespace="+ns, "-f", "-")
 	before := s.running(t, ns, "tfjob/job")
 	image, tag, _ := strings.Cut(supplies.Operator, ":")
 	s.helm(t, "upgrade", "--install", "training-operator", filepath.Join(s.root, "deploy/chart"), "--namespace=kubeflow", "--take-ownership", "--force-conflicts",

@@ -29,7 +29,7 @@ print(f"trained: rank {rank} of {size} has {model.module.weight.item():.3f}", fl
 dist.barrier()
 `
 
-// dataParallel: three replicas of a PyTorchJob find each other by MASTER_ADDR, RANK and WORLD_SIZE alone, and train one model.
+// dataParallel: three replicas of a PyTorchJob find each other by MASTER_ADDR, RANK and the number of processes alone, and train one model.
 func dataParallel(t *testing.T, s *system) {
 	s.needs(t, supplies.Torch)
 	ns := s.namespace(t, "ddp")

@@ -109,7 +109,12 @@ func allowed() map[string][]string {
 func pure() map[string][]string {
 	effects := []string{"context", "net", "net/http", "os", "os/exec", "io/fs", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog",
 		"go.uber.org/zap", "sync/atomic", "runtime", "syscall"}
-	return map[string][]string{}
+	return map[string][]string{
+		"stoic/schema":           append([]string{"sync"}, effects...),
+		"stoic/training/plan":    append([]string{"sync"}, effects...),
+		"stoic/convert":          effects, // it may keep what it has learnt of a type, behind a lock
+		"stoic/training/convert": effects, // likewise, of a kind
+	}
 }
 
 type pkg struct {
