@@ -55,9 +55,13 @@ type availability struct {
 	lacking atomic.Bool
 }
 
-// newAvailability names the resource in logs and metrics by its kind.
-func newAvailability(kind string, log *zap.Logger, m *serve.Metrics) *availability {
-	return &availability{log: log.With(zap.String("kind", kind)), gauge: m.Served.WithLabelValues(kind),
+// newAvailability names the resource in logs and metrics by its kind. Whether it is served is a metric if that may change.
+func newAvailability(kind string, mayChange bool, log *zap.Logger, m *serve.Metrics) *availability {
+	gauge := prometheus.NewGauge(prometheus.GaugeOpts{Name: "unpublished"})
+	if mayChange {
+		gauge = m.Served.WithLabelValues(kind)
+	}
+	return &availability{log: log.With(zap.String("kind", kind)), gauge: gauge,
 		watchErrors: m.WatchErrors.WithLabelValues(kind), size: size{gauge: m.Cached.WithLabelValues(kind)}, pause: pause, now: time.Now}
 }
 

@@ -6,16 +6,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 
+	"stoic/controller/lean"
 	"stoic/controller/serve"
+	"stoic/controller/watch"
+	"stoic/schema"
 )
 
 func newTestAvailability(kind string) *availability {
-	return newAvailability(kind, zap.NewNop(), serve.NewMetrics(prometheus.NewRegistry(), "test"))
+	return newAvailability(kind, true, zap.NewNop(), serve.NewMetrics(prometheus.NewRegistry(), "test"))
 }
 
 // TestWatchEndsWithTheResource: a CRD that was deleted and is back already holds other objects, so a new watch begins at once.
@@ -155,5 +160,37 @@ func TestAlternativesAreLookedForSeldom(t *testing.T) {
 		}
 		a.run(ctx, func() {})
 		cancel()
+	}
+}
+
+// TestServedIsPublished: there is a gauge for what may cease to be served, and none that would say 0 for ever of what is always there,
+// of what is not watched, or of one of several versions.
+func TestServedIsPublished(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	from := Source{Metrics: serve.NewMetrics(registry, "test"), Log: zap.NewNop()}
+	slim := func(*lean.Object) any { return nil }
+	typed, err := lean.NewClients(&rest.Config{Host: "http://127.0.0.1:0"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	NewObjects(from, widgets(), nil, Handlers{})
+	NewDependents(from, typed, &watch.Owned{Resource: schema.Pods(), SlimTyped: slim}, nil, nil)
+	NewDependents(from, nil, &watch.Owned{Resource: schema.Secrets(), Unwatched: true}, nil, nil)
+	NewDependents(from, nil, &watch.Owned{Resource: schema.Resource{Version: "v1", Kind: "Version"}, Alternative: true}, nil, nil)
+	NewDependents(from, nil, &watch.Owned{Resource: schema.Resource{Version: "v1", Kind: "Group"}, Optional: true}, nil, nil)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == "test_kind_served" {
+				got = append(got, m.GetLabel()[0].GetValue())
+			}
+		}
+	}
+	if diff := cmp.Diff([]string{"Group", "Widget"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

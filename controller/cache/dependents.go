@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -51,17 +50,13 @@ const byOwner = "owner"
 
 // NewDependents watches nothing yet; see Serve.
 func NewDependents(from Source, typed *lean.Clients, o *watch.Owned, wake func(Owner), changed func()) *Dependents {
-	d := &Dependents{availability: newAvailability(o.Resource.Kind, from.Log, from.Metrics), Owned: o, source: from, wake: wake, changed: changed}
+	builtin := o.SlimTyped != nil
+	// A built-in resource is always served, and one gauge cannot stand for several versions of a kind.
+	published := !builtin && !o.Unwatched && !o.Alternative
+	d := &Dependents{availability: newAvailability(o.Resource.Kind, published, from.Log, from.Metrics), Owned: o, source: from, wake: wake, changed: changed}
 	d.reads = &untypedReader{d}
-	if o.SlimTyped != nil {
+	if d.alternative = o.Alternative; builtin {
 		d.reads, d.builtin = &typedReader{d, typed.Of(o.Resource)}, true
-	}
-	if d.builtin || o.Unwatched {
-		d.gauge = prometheus.NewGauge(prometheus.GaugeOpts{Name: "unpublished"}) // it would always be the same
-	}
-	if o.Alternative {
-		// One gauge cannot stand for several versions of a kind.
-		d.alternative, d.gauge = true, prometheus.NewGauge(prometheus.GaugeOpts{Name: "unpublished"})
 	}
 	d.served, d.watch = d.isServed, d.observe
 	return d

@@ -69,7 +69,7 @@ type Source struct {
 // NewObjects watches nothing yet; see Serve. A converter that panics, or has no answer, makes a rejection.
 func NewObjects(from Source, r schema.Resource, converter func(*unstructured.Unstructured) *convert.Result, h Handlers) *Objects {
 	label := cmp.Or(from.Label, r.Kind)
-	o := &Objects{availability: newAvailability(label, from.Log.With(zap.String("apiVersion", r.APIVersion())), from.Metrics), unless: from.Unless, resource: r, namespace: from.Namespace,
+	o := &Objects{availability: newAvailability(label, true, from.Log.With(zap.String("apiVersion", r.APIVersion())), from.Metrics), unless: from.Unless, resource: r, namespace: from.Namespace,
 		convert: converter, client: from.Client, discovery: from.Discovery, handlers: h}
 	o.accepted, o.rejected = from.Metrics.Conversions.WithLabelValues(label, "accepted"), from.Metrics.Conversions.WithLabelValues(label, "rejected")
 	o.panics = newConverterPanics(o.log, from.Metrics.ConverterPanics.WithLabelValues(label))

@@ -44,7 +44,7 @@ func presencePanels() []Panel {
 			Queries: []Query{{fmt.Sprintf("time() - %s", shared("max", "process_start_time_seconds")), "age"}}},
 		{Title: "Panics in a day", Number: true, Unit: Count, Description: "Panics in reconciles and in the converter. Each is caught, and each is a defect.",
 			Queries: []Query{{fmt.Sprintf("sum (increase(training_operator_panics_total{%[1]s}[1d])) + sum (increase(training_operator_converter_panics_total{%[1]s}[1d]))", selected), "panics"}}},
-		{Title: "Kinds served", Number: true, Unit: Count, Description: "Kinds that the API server serves and the operator watches: jobs, pods, services, and what gangs and autoscaling need.",
+		{Title: "Kinds served", Number: true, Unit: Count, Description: "Kinds that the API server serves and the operator watches: jobs, and what gangs and autoscaling need.",
 			Queries: []Query{{fmt.Sprintf("sum (max by (kind) (training_operator_kind_served{%s}))", selected), "kinds"}}},
 	}
 }
