@@ -97,6 +97,7 @@ patches:
   - target: {kind: Deployment, name: training-operator}
     patch: |
       - {op: add, path: /spec/template/spec/containers/0/args/-, value: --mpi-kubectl-delivery-image=%s}
+      - {op: add, path: /spec/template/spec/containers/0/args/-, value: --pytorch-init-container-image=%s}
 `
 
 // install the operator from a folder of manifests, in a namespace that admits restricted pods alone.
@@ -107,7 +108,7 @@ func (s *system) install(t *testing.T, manifests string) {
 		t.Fatal(err)
 	}
 	image, tag, _ := strings.Cut(supplies.Operator, ":")
-	if err := os.WriteFile(filepath.Join(s.dir, "kustomization.yaml"), fmt.Appendf(nil, overlay, deploy, image, tag, supplies.Delivery), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.dir, "kustomization.yaml"), fmt.Appendf(nil, overlay, deploy, image, tag, supplies.Delivery, supplies.Torch), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.kubectl(t, "", "apply", "-k", s.dir)

@@ -54,15 +54,16 @@ spec:
 
 // endurance adds numbers up with the others, until told to stop by a file at rank 0.
 const endurance = `import os, time, torch, torch.distributed as dist
+def say(text): os.write(1, (text + "\n").encode()) # in one piece: two processes share the log
 dist.init_process_group("gloo")
 rank, size = dist.get_rank(), dist.get_world_size()
-print(f"round {os.environ['TORCHELASTIC_RESTART_COUNT']}: rank {rank} of {size}", flush=True)
+say(f"round {os.environ['TORCHELASTIC_RESTART_COUNT']}: rank {rank} of {size}")
 while True:
     stop = torch.tensor([1.0 if os.path.exists("/tmp/stop") else 0.0])
     dist.all_reduce(stop)
     if stop.item() > 0: break
     time.sleep(0.1)
-print(f"done: rank {rank} of {size}", flush=True)
+say(f"done: rank {rank} of {size}")
 `
 
 // elastic: two workers of two processes each meet by torchrun's own rendezvous. One of the pods goes; the operator makes another,

@@ -51,7 +51,7 @@ func Budgets() []Budget {
 		{Workload: "kinds", Measure: Events, Bound: 4},
 		{Workload: "kinds", Measure: Dropped, Bound: 0},
 		{Workload: "kinds", Measure: Unseen, Bound: 0},
-		// Four objects, five pods, three statuses, and a patch of the ConfigMap and of the Role for each worker that comes alone.
+		// Four objects, five pods, three statuses, and a patch of the ConfigMap and of the Role before the launcher and for each worker that ends.
 		{Workload: "mpi", Measure: Writes, Bound: 20},
 		{Workload: "mpi", Measure: Conflicts, Bound: 0},
 		{Workload: "mpi", Measure: Gets, Bound: 0},

@@ -48,7 +48,7 @@ func systems() []system {
 	return []system{
 		{image: MPI, packages: []string{"openmpi-bin", "mpich", "openssh-server", "openssh-client", "python3-mpi4py"}, hooks: hooks},
 		{image: MPI5, release: "trixie", packages: []string{"openmpi-bin", "openssh-server", "openssh-client", "python3-mpi4py"}, hooks: hooks, optional: true},
-		{image: Torch, packages: []string{"python3-torch"}, hooks: []string{torchrun}, optional: true},
+		{image: Torch, packages: []string{"python3-torch", "bind9-dnsutils"}, hooks: []string{torchrun}, optional: true},
 	}
 }
 

@@ -25,9 +25,9 @@ const (
 	Operator = host + "stoic:1"
 	Delivery = host + "kubectl-delivery:1"
 	Pause    = host + "pause:1"
-	MPI      = host + "mpi:1"  // Open MPI 4, MPICH, OpenSSH
-	MPI5     = host + "mpi5:1" // Open MPI 5, OpenSSH
-	Torch    = host + "torch:1"
+	MPI      = host + "mpi:1"   // Open MPI 4, MPICH, OpenSSH
+	MPI5     = host + "mpi5:1"  // Open MPI 5, OpenSSH
+	Torch    = host + "torch:1" // PyTorch, and nslookup, by which workers wait for the master
 )
 
 // Supplies are the programs and images of a node.
