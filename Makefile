@@ -58,7 +58,7 @@ unit: ## run the tests that need no control plane
 	@echo "== the chart, rendered by Helm 4 and Helm 3"
 	cd tools/helm && go test -count=1 ./...
 	@echo "== the image: two builds, both platforms, a registry, the Dockerfile"
-	cd tools/image && go test -count=1 .
+	cd tools/image && go test -count=1 ./...
 	@echo "== the workflows"
 	cd tools/lint && go test -count=1 .
 	@echo "== alerts and recording rules, on series; every expression names what there is"

@@ -107,7 +107,7 @@ func (s *system) install(t *testing.T, manifests string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	image, tag, _ := strings.Cut(supplies.Operator, ":")
+	image, tag := supplies.Split(supplies.Operator)
 	if err := os.WriteFile(filepath.Join(s.dir, "kustomization.yaml"), fmt.Appendf(nil, overlay, deploy, image, tag, supplies.Delivery, supplies.Torch), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -154,7 +154,7 @@ func byHelm(t *testing.T, s *system) {
 	ns := s.namespace(t, "helm")
 	s.kubectl(t, workers("job", 1, "Never", "", untilSignal), "apply", "--namespace="+ns, "-f", "-")
 	before := s.running(t, ns, "tfjob/job")
-	image, tag, _ := strings.Cut(supplies.Operator, ":")
+	image, tag := supplies.Split(supplies.Operator)
 	s.helm(t, "upgrade", "--install", "training-operator", filepath.Join(s.root, "deploy/chart"), "--namespace=kubeflow", "--take-ownership", "--force-conflicts",
 		"--wait", "--timeout=4m", "--set=image.repository="+image, "--set-string=image.tag="+tag, "--set-string=podLabels.installed-by=helm")
 	s.helm(t, "test", "training-operator", "--namespace=kubeflow", "--timeout=3m")

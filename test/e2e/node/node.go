@@ -62,6 +62,7 @@ func Start(ctx context.Context, s *supplies.Supplies, progress io.Writer) (_ *No
 		{part: server, run: append([]string{plane}, n.serverArguments()...), ready: kubectl("get", "--raw", "/readyz")},
 		{part: controllers, run: append([]string{plane}, n.controllerArguments()...)},
 		{part: scheduler, run: append([]string{plane}, n.schedulerArguments()...)},
+		{part: registry, run: []string{s.Registry, "-layout", s.Layout, "-reference", supplies.Operator}, fed: true},
 		{part: names, run: []string{s.CoreDNS, "-conf", n.path("Corefile")}},
 		{part: kubelet, run: append([]string{s.Kubelet}, n.kubeletArguments()...), ready: kubectl("wait", "--for=condition=Ready", "--timeout=5s", "node/"+name)},
 	} {
@@ -83,6 +84,8 @@ func Start(ctx context.Context, s *supplies.Supplies, progress io.Writer) (_ *No
 type step struct {
 	part       string
 	run, ready []string
+	// fed: it ends with its input, which ends with the node.
+	fed bool
 }
 
 func (n *Node) path(elements ...string) string {
@@ -177,6 +180,11 @@ func (n *Node) take(s step) error {
 	// The shim of containerd is searched there.
 	c.Env = append(c.Env, "PATH="+n.supplies.Containerd+":"+filepath.Dir(n.supplies.Runc)+":"+os.Getenv("PATH"))
 	c.Stdout, c.Stderr = log, log
+	if s.fed {
+		if _, err := c.StdinPipe(); err != nil {
+			return errors.Join(fmt.Errorf("start %s: %w", s.part, err), log.Close())
+		}
+	}
 	err = c.Start()
 	log.Close() // the part has its own
 	if err != nil {

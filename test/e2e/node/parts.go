@@ -26,6 +26,7 @@ const (
 	runtime     = "containerd"
 	kubelet     = "kubelet"
 	names       = "coredns"
+	registry    = "registry"
 	admin       = "admin"
 
 	socket   = "/run/containerd/containerd.sock"

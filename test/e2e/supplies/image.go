@@ -24,6 +24,12 @@ type Image struct {
 	Tar  string
 }
 
+// Split cuts the tag off the name of an image. The host may have a port.
+func Split(name string) (image, tag string) {
+	at := strings.LastIndexByte(name, ':')
+	return name[:at], name[at+1:]
+}
+
 // settings are what an image says of how it runs.
 type settings struct {
 	Entrypoint []string `json:",omitempty"`

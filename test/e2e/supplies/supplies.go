@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -22,7 +23,7 @@ const unfinished = "unfinished-"
 
 // Names of the images.
 const (
-	Operator = host + "stoic:1"
+	Operator = "127.0.0.1:5000/stoic:1" // as `make image` builds it, in a registry on the node's loopback
 	Delivery = host + "kubectl-delivery:1"
 	Pause    = host + "pause:1"
 	MPI      = host + "mpi:1"   // Open MPI 4, MPICH, OpenSSH
@@ -38,6 +39,7 @@ type Supplies struct {
 	Kubelet, Kubectl, CoreDNS string
 	Helm                      string
 	Pause                     string
+	Registry, Layout          string   // a program that serves the operator's image, which is in the layout
 	Containerd                string   // folder with containerd, its shim and ctr
 	Runc                      string   // the program
 	CNI                       string   // folder with the plugins
@@ -160,7 +162,8 @@ func (m *maker) programs(ctx context.Context, s *Supplies) error {
 		{"helm", filepath.Join(m.root, "tools/helm"), "helm.sh/helm/v4/cmd/helm", "-s -w"},
 		{"pause", m.root, "./test/e2e/pause", "-s -w"},
 		{"deliver", m.root, "./test/e2e/deliver", "-s -w"},
-		{"stoic", m.root, ".", "-s -w -X stoic/cli.version=e2e"},
+		{"image", filepath.Join(m.root, "tools/image"), ".", "-s -w"},
+		{"registry", filepath.Join(m.root, "tools/image"), "./registry", "-s -w"},
 	} {
 		m.say("compile %s", build.program)
 		c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", build.flags,
@@ -170,7 +173,7 @@ func (m *maker) programs(ctx context.Context, s *Supplies) error {
 			return fmt.Errorf("compile %s: %w", build.program, err)
 		}
 	}
-	s.Helm = filepath.Join(bin, "helm")
+	s.Helm, s.Registry = filepath.Join(bin, "helm"), filepath.Join(bin, "registry")
 	s.Kubelet, s.Kubectl, s.CoreDNS, s.Pause = filepath.Join(bin, "kubelet"), filepath.Join(bin, "kubectl"), filepath.Join(bin, "coredns"), filepath.Join(bin, "pause")
 	return nil
 }
@@ -185,6 +188,13 @@ func (m *maker) goList(ctx context.Context, folder string, args ...string) (stri
 // images writes those of programs anew, and those of Debian unless they are kept.
 func (m *maker) images(ctx context.Context, s *Supplies) error {
 	bin := filepath.Join(m.dir, "bin")
+	m.say("build the image of the operator")
+	made := filepath.Join(m.dir, "image")
+	operator := exec.CommandContext(ctx, filepath.Join(bin, "image"), "-root", m.root, "-out", made, "-platforms", "linux/"+runtime.GOARCH, "-version", "e2e")
+	if _, err := m.run(ctx, operator); err != nil {
+		return fmt.Errorf("build the image of the operator: %w", err)
+	}
+	s.Layout = filepath.Join(made, "oci")
 	path := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 	for _, image := range []struct {
 		name  string
@@ -192,9 +202,6 @@ func (m *maker) images(ctx context.Context, s *Supplies) error {
 		run   settings
 	}{
 		{Pause, []file{{path: "pause", from: filepath.Join(bin, "pause")}}, settings{Entrypoint: []string{"/pause"}, User: "65532:65532", Env: path}},
-		// As the Dockerfile says.
-		{Operator, []file{{path: "stoic", from: filepath.Join(bin, "stoic")}, {path: "manager", link: "stoic"}},
-			settings{Entrypoint: []string{"/stoic"}, User: "65532:65532", Env: path}},
 		{Delivery, []file{{path: "deliver", from: filepath.Join(bin, "deliver")}, {path: "bin/kubectl", from: filepath.Join(bin, "kubectl")}},
 			settings{Entrypoint: []string{"/deliver"}, Env: path}},
 	} {
