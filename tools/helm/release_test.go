@@ -3,6 +3,7 @@ package helm
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,6 +54,32 @@ func TestReleaseFitsInASecret(t *testing.T) {
 	t.Logf("a release takes %d bytes", size)
 	if size < 200_000 || size > 700_000 {
 		t.Errorf("a release takes %d bytes of %d", size, corev1.MaxSecretSize)
+	}
+}
+
+// TestRunbooks: each alert of the chart leads to where the runbooks are said to be, and nowhere else.
+func TestRunbooks(t *testing.T) {
+	rules, err := os.ReadFile(chartDir + "/files/rules.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	helms := load(t, map[string]string{"files/rules.yaml": string(rules)})
+	rendered := objects(t, documents(both(t, helms, parse(t, "crds: {enabled: false}\nprometheusRule: {render: alwaysRender, runbooks: 'https://git.example.com/r/'}"))))
+	alerts := 0
+	for _, object := range rendered {
+		text := fmt.Sprint(object)
+		if object["kind"] == "PrometheusRule" {
+			alerts = strings.Count(text, "alert:")
+			if here := strings.Count(text, "runbook_url:https://git.example.com/r/Training"); here != alerts {
+				t.Errorf("%d of %d alerts lead to the runbooks", here, alerts)
+			}
+		}
+		if strings.Contains(text, "example.org/stoic") {
+			t.Errorf("%s %v leads elsewhere", object["kind"], object["metadata"])
+		}
+	}
+	if alerts == 0 {
+		t.Error("there are no alerts")
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // other are files that another part of the project generates, in small. What is between braces is Prometheus' and Grafana's.
 func other() map[string]string {
 	return map[string]string{
-		"files/rules.yaml":         "# Of a test.\ngroups:\n- name: test\n  rules:\n  - alert: Down\n    expr: up == 0\n    annotations:\n      summary: '{{ $labels.job }} is down.'\n",
+		"files/rules.yaml":         "# Of a test.\ngroups:\n- name: test\n  rules:\n  - alert: Down\n    expr: up == 0\n    annotations:\n      summary: '{{ $labels.job }} is down.'\n      runbook_url: https://example.org/stoic/docs/runbooks/Down.md\n",
 		"dashboards/operator.json": "{\n  \"title\": \"{{job}}\"\n}\n",
 	}
 }

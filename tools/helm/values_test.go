@@ -86,7 +86,7 @@ func used() map[string]string {
 		"serviceMonitor.labels":                     monitor + "serviceMonitor: {render: alwaysRender, labels: {a: b}}", "serviceMonitor.interval": monitor + "serviceMonitor: {render: alwaysRender, interval: 30s}",
 		"podMonitor.render": "podMonitor: {render: alwaysRender}", "podMonitor.labels": "podMonitor: {render: alwaysRender}; podMonitor: {render: alwaysRender, labels: {a: b}}",
 		"podMonitor.interval":   "podMonitor: {render: alwaysRender}; podMonitor: {render: alwaysRender, interval: 30s}",
-		"prometheusRule.render": "prometheusRule: {render: alwaysRender}", "prometheusRule.labels": "prometheusRule: {render: alwaysRender}; prometheusRule: {render: alwaysRender, labels: {a: b}}",
+		"prometheusRule.render": "prometheusRule: {render: alwaysRender}", "prometheusRule.runbooks": "prometheusRule: {render: alwaysRender}; prometheusRule: {render: alwaysRender, runbooks: 'https://a/'}", "prometheusRule.labels": "prometheusRule: {render: alwaysRender}; prometheusRule: {render: alwaysRender, labels: {a: b}}",
 		"dashboards.enabled": "dashboards: {enabled: true}", "dashboards.labels": "dashboards: {enabled: true}; dashboards: {enabled: true, labels: {a: b}}",
 		"dashboards.annotations": "dashboards: {enabled: true}; dashboards: {enabled: true, annotations: {a: b}}",
 	}
@@ -197,6 +197,7 @@ func TestWrongValues(t *testing.T) {
 		"networkPolicy: {apiServerPorts: [0]}": "/networkPolicy/apiServerPorts/0", "networkPolicy: {apiServerPorts: []}": "/networkPolicy/apiServerPorts",
 		"metrics: {readers: [{name: a}]}": "/metrics/readers/0", "metrics: {certificate: {certManager: {issuerRef: {Name: a}}}}": "/metrics/certificate/certManager/issuerRef",
 		"serviceMonitor: {render: always}": "/serviceMonitor/render", "serviceMonitor: {render: off}": "/serviceMonitor/render", "podMonitor: {interval: 30}": "/podMonitor/interval",
+		"prometheusRule: {runbooks: 'https://a/b'}": "/prometheusRule/runbooks", "prometheusRule: {runbooks: a/}": "/prometheusRule/runbooks",
 		// What a schema cannot say, templates do.
 		"{replicas: 2, leaderElection: {enabled: false}}":               "replicas: more than one need leaderElection.enabled",
 		"serviceAccount: {create: false}":                               "serviceAccount.name: must be set",
