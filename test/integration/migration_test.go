@@ -25,7 +25,7 @@ func TestMigration(t *testing.T) {
 	t.Parallel() // it mostly waits
 	all := slices.DeleteFunc(predecessors(), func(p predecessor) bool { return p.kind.Version != "v1" })
 	r := bareRig(t, cluster.Options{})
-	m := &migration{rig: r, sections: commandsOf(t, "docs/migration.md"), old: predecessorManifests(t, all)}
+	m := &migration{rig: r, sections: commandsOf(t, "docs/migration.md"), old: predecessorManifests(t, all), helm: newHelm(t, r)}
 	m.run(t, `kubectl apply --server-side -k "$OLD"`) // as its own instructions say
 	left := map[string]map[string]leftJob{}
 	r.kubectl(t, nil, "delete", "validatingwebhookconfiguration", webhook) // it would refuse the jobs, having no server
@@ -62,6 +62,22 @@ func TestMigration(t *testing.T) {
 	m.section(t, "The way back")
 	m.back(t)
 	m.kept(t, all, before)
+
+	m.section(t, "2. End the old operator")
+	m.section(t, "3, with Helm")
+	p = r.operator(t, "")
+	m.taken(t)
+	for _, one := range all {
+		one.store(t, r.of(one.kind), "latest", false)
+		r.of(one.kind).awaitState(t, one.space(), "latest", "Running")
+	}
+	m.kept(t, all, before)
+	nothingIsForbidden(t, r)
+	p.stop(t)
+	before = m.allPods(t, all)
+	m.section(t, "The way back, with Helm")
+	m.back(t)
+	m.kept(t, all, before)
 }
 
 // onlyGeneration: our CRDs let the operator note which generation a status is of, which it does when it looks at a job a
@@ -88,6 +104,7 @@ type migration struct {
 	*rig
 	sections map[string]string // commands by heading
 	old      string            // the folder that OLD names
+	helm     helm
 }
 
 // commandsOf a document are its blocks of sh, by the heading above.
@@ -150,12 +167,14 @@ func (m *migration) run(t *testing.T, commands string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(program, filepath.Join(bin, "stoic")); err != nil {
-		t.Fatal(err)
+	for name, file := range map[string]string{"stoic": program, "helm": m.helm.file} {
+		if err := os.Symlink(file, filepath.Join(bin, name)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	cmd := exec.CommandContext(ctx, "bash", "-euxo", "pipefail", "-c", commands)
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+m.cluster.Kubeconfig(), "OLD="+m.old, "PATH="+bin+":"+os.Getenv("PATH"))
+	cmd.Env = append(m.helm.environment(), "OLD="+m.old, "PATH="+bin+":"+os.Getenv("PATH"))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v:\n%s", err, out)
 	}
@@ -185,7 +204,7 @@ func (m *migration) taken(t *testing.T) {
 	m.refusesJobs(t, false)
 	for what, want := range map[string]string{
 		"get service -n kubeflow training-operator -o jsonpath={.spec.ports[*].port}":                          "8080",
-		"get secret -n kubeflow -o name":                                                                       "",
+		"get secret -n kubeflow --field-selector type!=helm.sh/release.v1 -o name":                             "",
 		"get validatingwebhookconfiguration -o name":                                                           "",
 		"get deployment -n kubeflow training-operator -o jsonpath={.spec.template.spec.containers[*].command}": `["/stoic"]`,
 	} {

@@ -66,13 +66,17 @@ func newHelm(t *testing.T, r *rig) helm {
 func (h helm) run(t *testing.T, args ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), h.file, args...)
-	command.Env = append(os.Environ(), "KUBECONFIG="+h.kubeconfig, "HELM_DRIVER=secret",
-		"HELM_CACHE_HOME="+h.dir, "HELM_CONFIG_HOME="+h.dir, "HELM_DATA_HOME="+h.dir)
+	command.Env = h.environment()
 	out, err := command.CombinedOutput()
 	if err != nil {
 		t.Fatalf("helm %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	return string(out)
+}
+
+func (h helm) environment() []string {
+	return append(os.Environ(), "KUBECONFIG="+h.kubeconfig, "HELM_DRIVER=secret",
+		"HELM_CACHE_HOME="+h.dir, "HELM_CONFIG_HOME="+h.dir, "HELM_DATA_HOME="+h.dir)
 }
 
 // chartInstalls: a release is installed, upgraded to one namespace, then to one kind, serves a job there, is rolled back and uninstalled;
