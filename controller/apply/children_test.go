@@ -224,14 +224,12 @@ func TestDeletionOfTheObjectItself(t *testing.T) {
 	head = s.head(t, "a")
 	deletion[0].ResourceVersion = head.Meta.ResourceVersion
 	refusals := 0
-	s.locked(func() { // events are being posted
-		s.failing(func(request string) *metav1.Status {
-			if request == "DELETE widgets a" && refusals == 0 {
-				refusals++
-				return statusOf(http.StatusConflict)
-			}
-			return nil
-		})
+	s.failing(func(request string) *metav1.Status {
+		if request == "DELETE widgets a" && refusals == 0 {
+			refusals++
+			return statusOf(http.StatusConflict)
+		}
+		return nil
 	})
 	if _, err := a.Apply(t.Context(), &schema.Observed{Head: head}, schema.Plan{Delete: deletion}); err != nil || s.object(widgetsPath+"a") != nil {
 		t.Errorf("refused at the version that is still the newest: %v", err)
