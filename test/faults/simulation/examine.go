@@ -143,7 +143,7 @@ func (s *schedule) examineRunning(j *jobVersion) {
 			name := s.manifest.pod(&r, i)
 			wanted[name] = true
 			switch p := pods[name]; {
-			case p == nil && (s.taken(j, s.mirror.pods[name] != nil) || s.done(j, r.label, i) || r.after && s.workersTaken(j)):
+			case p == nil && (s.taken(j, s.mirror.pods[name] != nil) || s.done(j, r.label, i) || r.after && s.workersTaken(j) || s.dependentTaken(j)):
 			case p == nil:
 				s.violated("at rest: pod %s is missing", name)
 			case p.phase == "Failed":
@@ -180,6 +180,15 @@ func (s *schedule) examineRunning(j *jobVersion) {
 func (s *schedule) taken(j *jobVersion, there bool) bool {
 	return there && slices.ContainsFunc(s.mirror.events, func(e event) bool {
 		return e.UID == j.uid && e.Reason == "NameConflict"
+	})
+}
+
+// dependentTaken says whether the name of an object that pods need is somebody else's, so that none of them is created: what an MPIJob
+// of the same name left behind that was deleted with the policy Orphan.
+func (s *schedule) dependentTaken(j *jobVersion) bool {
+	return slices.ContainsFunc(s.manifest.dependents(), func(name string) bool {
+		d := s.mirror.dependents[name]
+		return d != nil && s.taken(j, d.owner != j.uid)
 	})
 }
 
