@@ -9,14 +9,14 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+
+	"stoic/docs/generated"
 )
 
 func main() {
@@ -43,7 +43,11 @@ func run(root string, check bool) error {
 		return err
 	}
 	chart := filepath.Join(root, "deploy", "chart")
-	stale, err := differing(chart, files)
+	all := map[string][]byte{}
+	for _, f := range files {
+		all[filepath.Join(chart, f.path)] = f.text
+	}
+	stale, err := generated.Update(all, check)
 	if err != nil {
 		return err
 	}
@@ -52,8 +56,8 @@ func run(root string, check bool) error {
 		return err
 	}
 	if check {
-		for _, f := range stale {
-			fmt.Fprintln(os.Stderr, "differs:", filepath.Join(chart, f.path))
+		for _, path := range stale {
+			fmt.Fprintln(os.Stderr, "differs:", path)
 		}
 		for _, path := range orphans {
 			fmt.Fprintln(os.Stderr, "not generated:", path)
@@ -62,15 +66,6 @@ func run(root string, check bool) error {
 			return errDrift
 		}
 		return nil
-	}
-	for _, f := range stale {
-		path := filepath.Join(chart, f.path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return fmt.Errorf("make the folder of a file: %w", err)
-		}
-		if err := os.WriteFile(path, f.text, 0o644); err != nil {
-			return fmt.Errorf("write a file of the chart: %w", err)
-		}
 	}
 	for _, path := range orphans {
 		if err := os.Remove(path); err != nil {
@@ -94,20 +89,6 @@ func generate(root string) ([]file, error) {
 		return nil, err
 	}
 	return append(files, permissions, readme), nil
-}
-
-// differing are the files that are not there, or otherwise.
-func differing(chart string, files []file) (stale []file, err error) {
-	for _, f := range files {
-		there, err := os.ReadFile(filepath.Join(chart, f.path))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("read a file of the chart: %w", err)
-		}
-		if err != nil || !bytes.Equal(there, f.text) {
-			stale = append(stale, f)
-		}
-	}
-	return stale, nil
 }
 
 // unlisted are CRDs in the chart that nothing is generated from: those of a kind that is no more.

@@ -8,7 +8,6 @@ package main
 import (
 	"bytes"
 	"embed"
-	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -17,6 +16,7 @@ import (
 	"strings"
 	"text/template"
 
+	"stoic/docs/generated"
 	"stoic/training"
 	"stoic/training/kinds"
 )
@@ -37,26 +37,13 @@ func run(served []*training.Kind, folder string, check bool) error {
 	if err != nil {
 		return err
 	}
-	var stale []string
+	files := map[string][]byte{}
 	for name, text := range configurations {
-		file := filepath.Join(folder, filepath.FromSlash(name))
-		there, err := os.ReadFile(file)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("read a configuration: %w", err)
-		}
-		if bytes.Equal(there, text) {
-			continue
-		}
-		stale = append(stale, file)
-		if check {
-			continue
-		}
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			return fmt.Errorf("make a folder: %w", err)
-		}
-		if err := os.WriteFile(file, text, 0o644); err != nil {
-			return fmt.Errorf("write a configuration: %w", err)
-		}
+		files[filepath.Join(folder, filepath.FromSlash(name))] = text
+	}
+	stale, err := generated.Update(files, check)
+	if err != nil {
+		return err
 	}
 	if check && len(stale) > 0 {
 		return fmt.Errorf("not as the kinds say; run `make generate`:\n  %s", strings.Join(stale, "\n  "))

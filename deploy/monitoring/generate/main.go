@@ -6,16 +6,14 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"stoic/deploy/monitoring"
+	"stoic/docs/generated"
 )
 
 func main() {
@@ -35,26 +33,13 @@ func run(root, runbooks string, check bool) error {
 	if err != nil {
 		return err
 	}
-	var stale []string
+	all := map[string][]byte{}
 	for _, f := range files {
-		path := filepath.Join(root, f.Path)
-		there, err := os.ReadFile(path)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("read a file: %w", err)
-		}
-		if bytes.Equal(there, f.Text) {
-			continue
-		}
-		stale = append(stale, f.Path)
-		if check {
-			continue
-		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return fmt.Errorf("make a folder: %w", err)
-		}
-		if err := os.WriteFile(path, f.Text, 0o644); err != nil {
-			return fmt.Errorf("write a file: %w", err)
-		}
+		all[filepath.Join(root, f.Path)] = f.Text
+	}
+	stale, err := generated.Update(all, check)
+	if err != nil {
+		return err
 	}
 	if check && len(stale) > 0 {
 		return fmt.Errorf("not as package monitoring says; run `make generate`:\n  %s", strings.Join(stale, "\n  "))

@@ -6,14 +6,13 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"stoic/docs/generated"
 )
 
 // page is one file and what makes its text.
@@ -41,28 +40,17 @@ func main() {
 
 // run makes the pages and writes those that differ, or lists them.
 func run(pages []page, folder string, check bool) error {
-	var stale []string
+	files := map[string][]byte{}
 	for _, p := range pages {
 		text, err := p.text()
 		if err != nil {
 			return fmt.Errorf("make %s: %w", p.name, err)
 		}
-		text = notice + text
-		file := filepath.Join(folder, p.name)
-		there, err := os.ReadFile(file)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("read a page: %w", err)
-		}
-		if bytes.Equal(there, []byte(text)) {
-			continue
-		}
-		stale = append(stale, file)
-		if check {
-			continue
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			return fmt.Errorf("write a page: %w", err)
-		}
+		files[filepath.Join(folder, p.name)] = []byte(notice + text)
+	}
+	stale, err := generated.Update(files, check)
+	if err != nil {
+		return err
 	}
 	if check && len(stale) > 0 {
 		return fmt.Errorf("not as the program says; run `make generate`:\n  %s", strings.Join(stale, "\n  "))
