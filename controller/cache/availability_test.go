@@ -163,7 +163,7 @@ func TestAlternativesAreLookedForSeldom(t *testing.T) {
 	}
 }
 
-// TestServedIsPublished: there is a gauge for what may cease to be served, and none that would say 0 for ever of what is always there,
+// TestServedIsPublished: there is a gauge for what may cease to be served, and none that would report 0 forever for what is always there,
 // of what is not watched, or of one of several versions.
 func TestServedIsPublished(t *testing.T) {
 	registry := prometheus.NewRegistry()

@@ -22,7 +22,7 @@ With default values it installs the same objects as ` + "`kubectl apply -k deplo
 Helm 4 and rendered with Helm 3. A value that does not exist, or is of the wrong type, is refused with its name.
 
 The CRDs are templates, so an upgrade of the release upgrades them. They stay when the release is uninstalled: ` + "`crds.keep`" + `.
-` + "`kubeflow-training-admin`" + ` may stay, too: Kubernetes, which fills it with rules, can create it anew while it is deleted. ` + "`helm uninstall --wait`" + `
+` + "`kubeflow-training-admin`" + ` may stay, too: Kubernetes, which fills it with rules, can recreate it while it is deleted. ` + "`helm uninstall --wait`" + `
 waits for it in vain then; ` + "`kubectl delete clusterrole kubeflow-training-admin`" + ` ends that.
 
 Helm 4 takes over what ` + "`kubectl apply -k deploy`" + ` has installed: ` + "`helm install --take-ownership --force-conflicts`" + `. Fields that the
