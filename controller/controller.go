@@ -225,7 +225,7 @@ func (c *Controller) wake(owner cache.Owner) {
 
 func (c *Controller) enqueueOwner(owner cache.Owner) {
 	for _, w := range c.watchers {
-		if w.Resource.Kind == owner.Kind && w.Resource.APIVersion() == owner.APIVersion {
+		if owner.Is(w.Resource) {
 			head := schema.Head{}
 			if head.Meta.Name = owner.Name; !w.Resource.Cluster {
 				head.Meta.Namespace = owner.Namespace

@@ -30,8 +30,10 @@ func (r *watcher) reconcile(ctx context.Context, key string) (requeue time.Durat
 	if live {
 		requeue = apply.Earlier(requeue, consistency.Patience) // what the caches never showed has no event for its end either
 	}
-	if r.objects.IsGone(key, result.Meta.UID) {
-		r.forget(result.Meta.UID) // deleted meanwhile: what this reconcile noted would stay forever
+	for _, uid := range []types.UID{result.Meta.UID, seen.Head.Meta.UID} { // two, if it was recreated and read from the API server
+		if r.objects.IsGone(key, uid) {
+			r.forget(uid) // deleted meanwhile: what this reconcile noted would stay forever
+		}
 	}
 	return requeue, err
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // The owner chain of two steps: a pod that an owned Job controls wakes the primary, and is seen among its children, also
-// where they are read from the API server.
+// where they are read from the API server. The references may name a version that is not served.
 func TestOwnerChainOfTwoSteps(t *testing.T) {
 	s := newAPIServer(t)
 	s.serve("batch/v1", "jobs")
@@ -43,7 +43,7 @@ func TestOwnerChainOfTwoSteps(t *testing.T) {
 		s.locked(func() { uid, _ = s.At(path)["metadata"].(map[string]any)["uid"].(string) })
 		return uid
 	}
-	child(jobs, "a-launcher", "TFJob", "kubeflow.org/v1", "a", uidAt(jobsPath+"a"))
+	child(jobs, "a-launcher", "TFJob", "kubeflow.org/v1beta2", "a", uidAt(jobsPath+"a"))
 	child(pods, "a-launcher-x", "Job", "batch/v1", "a-launcher", uidAt(jobs+"a-launcher"))
 	sees := func(phase string) func() bool {
 		return func() bool {

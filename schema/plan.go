@@ -12,7 +12,8 @@ import (
 //	what fails           then
 //	adding a finalizer   nothing else is done
 //	the status           nothing else is done
-//	the annotations      nothing is deleted, unless Annotate.BestEffort
+//	the annotations      nothing is deleted, and finalizers stay, unless Annotate.BestEffort; if the object has changed
+//	                     or is gone, nothing else is done
 //	any of the rest      finalizers stay
 type Plan struct {
 	// Rule names the rule that decided, for logs and metrics. It is one of a few constants.
@@ -46,8 +47,8 @@ type Plan struct {
 // deleted, and does not belong into a status, which may be wiped.
 type Annotate struct {
 	Values map[string]string
-	// BestEffort: where the API server refuses the annotations for good, the planned deletions are carried out all the
-	// same.
+	// BestEffort: where the API server refuses the annotations for good, the planned deletions are carried out, and
+	// finalizers removed, all the same.
 	BestEffort bool
 	// Refused is the event to emit where they are refused; the error is appended to its message.
 	Refused Event

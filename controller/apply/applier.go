@@ -84,8 +84,14 @@ func (a *Applier) Apply(ctx context.Context, seen *schema.Observed, plan schema.
 		return 0, err
 	}
 	version, unrecorded := a.annotate(ctx, seen.Head, version, plan)
-	if unrecorded != nil && (!plan.Annotate.BestEffort || !isForAuthor(unrecorded)) {
-		plan.Delete = nil // a child that is gone proves nothing any more
+	switch {
+	case unrecorded == nil:
+	case isOutdated(unrecorded):
+		return 0, unrecorded
+	case plan.Annotate.BestEffort && isForAuthor(unrecorded):
+		// The plan does without it.
+	default:
+		plan.Delete, plan.RemoveFinalizers = nil, nil // a child that is gone proves nothing any more
 	}
 	requeue = plan.Requeue
 	if !a.Events.Emit(seen.Head, plan.Events) {
@@ -101,11 +107,10 @@ func (a *Applier) Apply(ctx context.Context, seen *schema.Observed, plan schema.
 		}
 	}
 	again, refused, failed := a.children(ctx, seen.Head, version, plan)
-	requeue, err = Earlier(requeue, again), errors.Join(unrecorded, failed)
-	if len(plan.RemoveFinalizers) > 0 && err == nil && !waits && !refused {
-		err = a.finalize(ctx, seen.Head, version, plan)
+	if len(plan.RemoveFinalizers) > 0 && failed == nil && !waits && !refused {
+		failed = a.finalize(ctx, seen.Head, version, plan)
 	}
-	return requeue, err
+	return Earlier(requeue, again), errors.Join(unrecorded, failed)
 }
 
 // releases says whether a plan takes a finalizer off that the object has.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"stoic/controller/consistency"
 	"stoic/schema"
 )
 
@@ -67,7 +68,9 @@ func TestApplyOrder(t *testing.T) {
 		"the status is refused":              {fails: writeStatus, code: 422, want: all[:2]},
 		"the annotations":                    {fails: annotate, code: 500, want: but(deletePod, removeFinalizer)},
 		"the annotations, which are refused": {fails: annotate, code: 403, want: but(deletePod, removeFinalizer)},
-		"the annotations, which are refused and not that important":          {fails: annotate, code: 403, bestEffort: true, want: but(removeFinalizer)},
+		"the annotations, which are refused and not that important":          {fails: annotate, code: 403, bestEffort: true, want: all},
+		"the annotations, as the object has changed":                         {fails: annotate, code: 409, bestEffort: true, want: all[:3]},
+		"the annotations, as the object is gone":                             {fails: annotate, code: 404, bestEffort: true, want: all[:3]},
 		"the annotations, which are not that important, only fail this time": {fails: annotate, code: 500, bestEffort: true, want: but(deletePod, removeFinalizer)},
 		"a deletion":             {fails: deletePod, code: 500, want: but(removeFinalizer)},
 		"a patch":                {fails: patchGadget, code: 500, want: but(removeFinalizer)},
@@ -108,11 +111,11 @@ func TestApplyOrder(t *testing.T) {
 			}
 			has := s.head(t, "a").Meta.Finalizers
 			switch {
-			case c.fails == "" && !slices.Equal(has, []string{"new"}):
-				t.Errorf("finalizers: %v", has)
 			case c.fails == addFinalizer && !slices.Equal(has, []string{"old"}):
 				t.Errorf("finalizers: %v", has)
-			case c.fails != "" && c.fails != addFinalizer && !slices.Equal(has, []string{"old", "new"}):
+			case c.fails != addFinalizer && (c.fails == removeFinalizer || !slices.Contains(c.want, removeFinalizer)) && !slices.Equal(has, []string{"old", "new"}):
+				t.Errorf("finalizers: %v", has)
+			case c.fails != removeFinalizer && slices.Contains(c.want, removeFinalizer) && !slices.Equal(has, []string{"new"}):
 				t.Errorf("finalizers: %v", has)
 			}
 		})
@@ -241,6 +244,35 @@ func TestFinalizersThatAreNotKept(t *testing.T) {
 	}
 	if got := s.reported(t, "WidgetFailed"); !strings.Contains(got, "Error adding finalizers: ") || !strings.Contains(got, "the finalizer new is not kept") {
 		t.Errorf("reported %q", got)
+	}
+}
+
+// TestSpecChangedByAWebhook: an admission webhook that changes the spec while an annotation or a finalizer is written makes the
+// decision one on an old spec: nothing further of the plan is done, and the event of the write, which has the new spec, is no
+// echo.
+func TestSpecChangedByAWebhook(t *testing.T) {
+	for step, keep := range map[string]func(*schema.Plan){
+		addFinalizer: func(p *schema.Plan) {},
+		annotate:     func(p *schema.Plan) { p.AddFinalizers, p.Status = nil, nil },
+	} {
+		s := newAPIServer(t)
+		a := newTestApplier(t, s, nil)
+		seen, plan := everything(t, s, a)
+		keep(&plan)
+		s.keeping(func(o map[string]any) {
+			o["spec"] = map[string]any{"changed": true}
+		})
+		_, err := a.Apply(t.Context(), seen, plan)
+		if got := s.requests(); !slices.Equal(got, []string{step}) || ClassOf(err) != Behind {
+			t.Errorf("%s: %v: %v", step, got, err)
+		}
+		now := s.head(t, "a")
+		if a.Store.IsOwnEcho(now.Meta.UID, now.Meta.ResourceVersion) {
+			t.Errorf("%s: the event of the changed spec would be dropped", step)
+		}
+		if got := a.Store.Check(now.Meta.UID, func() string { return seen.Head.Meta.ResourceVersion }, nil); got != consistency.Behind {
+			t.Errorf("%s: the cache is %v", step, got)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"stoic/controller/lean"
 	"stoic/schema"
 )
 
@@ -47,7 +48,7 @@ func (c *cautious) note(objects []schema.Object, failed []error) {
 	refused := map[schema.Resource]bool{}
 	for _, err := range failed {
 		var write *writeError
-		if errors.As(err, &write) && (apierrors.IsForbidden(err) || isNamespaceTerminating(err) || isElsewhere(err)) {
+		if errors.As(err, &write) && (apierrors.IsForbidden(err) || lean.NamespaceGone(err) || isElsewhere(err)) {
 			refused[write.resource] = true
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"stoic/controller/lean"
 	"stoic/schema"
 )
 
@@ -92,7 +92,7 @@ func (a *Applier) createOne(ctx context.Context, head *schema.Head, o schema.Obj
 		}
 		return false, err
 	}
-	if isNamespaceTerminating(err) && o.Namespace != head.Meta.Namespace {
+	if lean.NamespaceGone(err) && o.Namespace != head.Meta.Namespace {
 		err = &elsewhereError{o, err}
 	}
 	if err != nil {
@@ -210,7 +210,7 @@ func (a *Applier) createOptional(ctx context.Context, head *schema.Head, objects
 		}
 		d := a.dependents(o.Resource)
 		unwatched := d != nil && d.Unwatched
-		name, asked := o.Resource.Plural+"/"+o.Name, occasion(head)+string(o.Body)
+		name, asked := targetOf(o.Resource, o.Namespace, o.Name), occasion(head)+string(o.Body)
 		if wait, wake := a.negative.wait(head.Meta.UID, name, asked, a.Now()); wait > 0 {
 			requeue, missing = Earlier(requeue, wake), missing || unwatched
 			continue
@@ -229,16 +229,16 @@ func (a *Applier) createOptional(ctx context.Context, head *schema.Head, objects
 func (a *Applier) patch(ctx context.Context, head *schema.Head, patches []schema.Patch) (requeue time.Duration, _ error) {
 	var failed []error
 	for _, p := range patches {
-		target := []string{p.Name}
+		path := []string{p.Name}
 		if p.Subresource != "" {
-			target = append(target, p.Subresource)
+			path = append(path, p.Subresource)
 		}
-		name, asked := p.Resource.Plural+"/"+strings.Join(target, "/"), string(p.UID)+p.ResourceVersion+string(p.Body)
+		name, asked := targetOf(p.Resource, p.Namespace, path...), string(p.UID)+p.ResourceVersion+string(p.Body)
 		if wait, wake := a.negative.wait(head.Meta.UID, name, asked, a.Now()); wait > 0 {
 			requeue = Earlier(requeue, wake)
 			continue
 		}
-		got, err := a.API.merge(ctx, p.Resource, p.Namespace, p.Body, target...)
+		got, err := a.API.merge(ctx, p.Resource, p.Namespace, p.Body, path...)
 		if err != nil {
 			err = &writeError{"update", p.Resource, p.Name, err}
 			failed = append(failed, err)
@@ -279,7 +279,7 @@ func (a *Applier) removeOne(ctx context.Context, head *schema.Head, d schema.Del
 	}
 	switch {
 	case apierrors.IsNotFound(err):
-		a.Store.Tombstone(head.Meta.UID, d.UID)
+		a.gone(head, d)
 		return false, nil // gone already
 	case err != nil:
 		// A conflict, too: it may be another object under the same name, which is not ours to delete and which the
@@ -288,9 +288,18 @@ func (a *Applier) removeOne(ctx context.Context, head *schema.Head, d schema.Del
 	case got.DeletionTimestamp != nil:
 		a.wrote(head, d.Resource, got.ResourceVersion)
 	default: // the version is that of the last state before the end, if there is one
-		a.Store.Tombstone(head.Meta.UID, d.UID)
+		a.gone(head, d)
 	}
 	return true, nil
+}
+
+// gone notes that what was deleted is not there any more: a child, or the object itself.
+func (a *Applier) gone(head *schema.Head, d schema.Deletion) {
+	if d.UID == head.Meta.UID {
+		a.Store.Gone(d.UID)
+	} else {
+		a.Store.Tombstone(head.Meta.UID, d.UID)
+	}
 }
 
 // resolveConflict decides what the refusal of a deletion that names a resourceVersion means. If the object has changed, so

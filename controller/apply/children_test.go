@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"stoic/controller/consistency"
 	"stoic/schema"
 	"stoic/test/faults/apimodel"
 )
@@ -216,6 +217,10 @@ func TestDeletionOfTheObjectItself(t *testing.T) {
 		t.Errorf("the plan was changed to version %s", got)
 	}
 
+	version := func() string { return "" } // of caches that show anything
+	if got := a.Store.Check(head.Meta.UID, version, nil); got != consistency.Behind {
+		t.Errorf("the cache that still shows it is %v: it would be deleted again and again", got)
+	}
 	s.put(widgetsPath+"a", map[string]any{"uid": string(head.Meta.UID)})
 	if _, err := a.Apply(t.Context(), &schema.Observed{Head: head}, schema.Plan{Delete: slices.Clone(deletion)}); ClassOf(err) != Behind {
 		t.Errorf("another writer's change: %v", err)

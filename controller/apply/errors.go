@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"stoic/controller/lean"
 	"stoic/schema"
 )
 
@@ -141,7 +141,7 @@ func ClassOf(err error) Class {
 		return Refused
 	case errors.Is(err, ErrBehind):
 		return Behind
-	case isNamespaceTerminating(err):
+	case lean.NamespaceGone(err):
 		return Done
 	case apierrors.IsNotFound(err) && !isCreation(err):
 		return Done
@@ -162,6 +162,11 @@ func LongestBackOff(err error) time.Duration {
 	return longestTrouble
 }
 
+// isOutdated: the object that was decided on is gone, or has changed. The decision is made again.
+func isOutdated(err error) bool {
+	return errors.Is(err, errUnrecorded) || errors.Is(err, ErrBehind) || apierrors.IsConflict(err)
+}
+
 // isTaken: the name of this one object is taken. That says nothing of others.
 func isTaken(err error) bool {
 	return isForeign(err) || errors.Is(err, errOldOwner)
@@ -180,15 +185,6 @@ func isElsewhere(err error) bool {
 	return errors.As(err, &elsewhere)
 }
 
-// isNamespaceTerminating: the namespace is being deleted, or gone: a creation in it is answered with a 404 that names it.
-func isNamespaceTerminating(err error) bool {
-	var status apierrors.APIStatus
-	if apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces" {
-		return true
-	}
-	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
-}
-
 func isCreation(err error) bool {
 	var write *writeError
 	return errors.As(err, &write) && write.verb == "create"
@@ -205,7 +201,7 @@ func isForAuthor(err error) bool {
 	if isForeign(err) || isElsewhere(err) {
 		return true
 	}
-	if isNamespaceTerminating(err) || errors.Is(err, errOldOwner) || errors.Is(err, context.DeadlineExceeded) {
+	if lean.NamespaceGone(err) || errors.Is(err, errOldOwner) || errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
 	var notKept *notKeptError

@@ -3,11 +3,14 @@ package apply
 import (
 	"cmp"
 	"maps"
+	"strings"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+
+	"stoic/schema"
 )
 
 // negativeCache remembers, by the UID of an object, the last writes of dependents that led to nothing: refused, or
@@ -27,6 +30,11 @@ type uselessWrite struct {
 
 func newNegativeCache() *negativeCache {
 	return &negativeCache{writes: map[types.UID]map[string]uselessWrite{}}
+}
+
+// targetOf is what a write is about: a resource, a namespace, a name, and a subresource if there is one.
+func targetOf(r schema.Resource, namespace string, path ...string) string {
+	return strings.Join(append([]string{r.APIVersion(), r.Plural, namespace}, path...), "/")
 }
 
 // wait is how long the same write would still lead to nothing; 0 says that it is to be tried. What was refused is worth a

@@ -2,12 +2,17 @@ package apply
 
 import (
 	"errors"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"stoic/schema"
 )
 
 var errInvalid = apierrors.NewInvalid(runtimeschema.GroupKind{Kind: "Gadget"}, "a", nil)
@@ -105,5 +110,37 @@ func TestApplierForgets(t *testing.T) {
 	a.ForgetAll(func(uid types.UID) bool { return uid == "missed" })
 	if kept("seen") != 0 || kept("missed") != 0 || kept("there") != 3 {
 		t.Errorf("kept: %d, %d, and %d of what is there", kept("seen"), kept("missed"), kept("there"))
+	}
+}
+
+// TestNegativeCacheKnowsNamespaces: that a dependent is refused says nothing of one of the same name in another namespace, or of
+// another group.
+func TestNegativeCacheKnowsNamespaces(t *testing.T) {
+	s := newAPIServer(t)
+	a := newTestApplier(t, s, nil)
+	s.put(widgetsPath+"a", nil)
+	seen := &schema.Observed{Head: s.head(t, "a"), Object: "widget"}
+	a.Store.SetVerified(seen.Head.Meta.UID)
+	of := func(namespace string) schema.Object {
+		return schema.Object{Resource: gadgets(), Namespace: namespace, Name: "g", Body: bodyOf(gadgets(), "g")}
+	}
+	refuse := true
+	s.failing(func(request string) *metav1.Status {
+		if refuse && strings.HasPrefix(request, "POST") {
+			refuse = false // the first one alone
+			return statusOf(http.StatusUnprocessableEntity)
+		}
+		return nil
+	})
+	if _, err := a.Apply(t.Context(), seen, schema.Plan{Create: []schema.Object{of("ns"), of("elsewhere")}}); err == nil {
+		t.Error("no error of the first one")
+	}
+	if s.object("/apis/example.org/v1/namespaces/elsewhere/gadgets/g") == nil {
+		t.Errorf("the second one was not posted: %v", s.requests())
+	}
+	other := gadgets()
+	other.Group = "example.com"
+	if targetOf(gadgets(), "ns", "g") == targetOf(other, "ns", "g") {
+		t.Error("two groups share one entry")
 	}
 }

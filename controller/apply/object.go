@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stoic/schema"
 )
@@ -50,18 +51,22 @@ func (a *Applier) record(ctx context.Context, seen *schema.Observed, plan schema
 }
 
 func (a *Applier) writeStatus(ctx context.Context, head *schema.Head, version string, plan schema.Plan) (string, error) {
-	kept, err := a.API.status(ctx, head, version, plan.Status, a.Objects.HasStatus())
+	status := plan.Status
+	if !a.Objects.HasStatus() {
+		status = afterWrite(status, head.Meta.Generation)
+	}
+	kept, err := a.API.status(ctx, head, version, status, a.Objects.HasStatus())
 	if apierrors.IsNotFound(err) {
 		err = errUnrecorded // the cache will show it, and the retry finds nothing
-		if !a.Objects.HasStatus() {
-			err = errStatusless
+		if !a.Objects.HasStatus() && !a.StatusInObject {
+			err = errStatusless // the subresource went after it was looked for
 		}
 	}
 	if err != nil {
 		return "", err
 	}
 	a.Store.WroteObject(head.Meta.UID, kept.version)
-	asked := observedGeneration(plan.Status)
+	asked := observedGeneration(status)
 	a.keepsGeneration.Store(asked != 0 && observedGeneration(kept.status) == asked)
 	if a.pruning.note(head.Meta.UID, plan.Status, kept) {
 		a.Log.Warn("the schema of the CRD does not keep the status as written", zap.String("object", head.Key()))
@@ -100,8 +105,9 @@ func (a *Applier) annotate(ctx context.Context, head *schema.Head, version strin
 	got, err := a.API.merge(ctx, head.Resource, head.Meta.Namespace, patch, head.Meta.Name)
 	if err == nil {
 		version = got.ResourceVersion
-		a.Store.WroteObject(head.Meta.UID, version)
-		err = notKept(plan.Annotate.Values, got.Annotations)
+		if err = a.wroteObject(head, got); err == nil {
+			err = notKept(plan.Annotate.Values, got.Annotations)
+		}
 	}
 	if apierrors.IsNotFound(err) {
 		err = errUnrecorded // as in writeStatus
@@ -117,6 +123,18 @@ func (a *Applier) annotate(ctx context.Context, head *schema.Head, version strin
 	a.count(head, plan, schema.AfterAnnotations)
 	a.Log.Debug("annotations", zap.String("object", head.Key()), zap.String("rule", plan.Rule))
 	return version, nil
+}
+
+// wroteObject notes the version that a write of the object's metadata returned. The write names the version that the decision
+// rests on, so a generation other than that one's is the work of an admission webhook, which has changed the spec on the way:
+// the decision is made again, and the event of the write is no echo.
+func (a *Applier) wroteObject(head *schema.Head, got *metav1.ObjectMeta) error {
+	if seen := head.Meta.Generation; seen != 0 && got.Generation != 0 && got.Generation != seen {
+		a.Store.RequireObjectVersion(head.Meta.UID, got.ResourceVersion)
+		return fmt.Errorf("the spec was changed with what was written: %w", ErrBehind)
+	}
+	a.Store.WroteObject(head.Meta.UID, got.ResourceVersion)
+	return nil
 }
 
 func notKept(asked, kept map[string]string) error {
@@ -163,7 +181,7 @@ func (a *Applier) setFinalizers(ctx context.Context, head *schema.Head, version 
 	got, err := a.API.merge(ctx, head.Resource, head.Meta.Namespace, patch, head.Meta.Name)
 	if err == nil {
 		version = got.ResourceVersion
-		a.Store.WroteObject(head.Meta.UID, version)
+		err = a.wroteObject(head, got)
 		if lost := slices.IndexFunc(wants, func(f string) bool { return !slices.Contains(has, f) && !slices.Contains(got.Finalizers, f) }); lost >= 0 {
 			err = &notKeptError{"finalizer " + wants[lost]}
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"reflect"
+	"strconv"
 	"sync"
 	"time"
 
@@ -119,6 +120,39 @@ func facts(value any) any {
 		}
 	}
 	return value
+}
+
+// afterWrite is a status that is written through the object itself: that raises the generation, so what would say that it has
+// observed the present one says so of the next.
+func afterWrite(status any, generation int64) any {
+	text, err := json.Marshal(status)
+	if err != nil {
+		return status // the write fails with this error
+	}
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&value); err != nil {
+		return status // what was JSON is JSON
+	}
+	raiseObserved(value, json.Number(strconv.FormatInt(generation, 10)), generation+1)
+	return value
+}
+
+func raiseObserved(value any, from json.Number, to int64) {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, member := range v {
+			if key == "observedGeneration" && member == from {
+				v[key] = to
+			}
+			raiseObserved(member, from, to)
+		}
+	case []any:
+		for _, item := range v {
+			raiseObserved(item, from, to)
+		}
+	}
 }
 
 // observedGeneration of a status; 0 if there is none.

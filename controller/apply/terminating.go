@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"stoic/controller/lean"
 )
 
 // terminating remembers, by the UID of an object, that a creation for it was refused because its namespace terminates. Each
@@ -31,7 +33,7 @@ func (n *terminating) note(uid types.UID, errs []error) {
 	defer n.mu.Unlock()
 	delete(n.until, uid)
 	for _, err := range errs {
-		if isNamespaceTerminating(err) {
+		if lean.NamespaceGone(err) {
 			n.until[uid] = n.now().Add(terminatingRetry)
 		}
 	}

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"strings"
 	"time"
 	"unique"
 
@@ -40,6 +41,16 @@ type Owner struct {
 	UID              types.UID
 	APIVersion, Kind string
 	Namespace, Name  string // the namespace is the child's
+}
+
+// Is says whether the owner is an object of a resource. At which version does not matter: the reference may have been written
+// when another one was served.
+func (o Owner) Is(r schema.Resource) bool {
+	group, _, found := strings.Cut(o.APIVersion, "/")
+	if !found {
+		group = "" // the core group has a version alone
+	}
+	return group == r.Group && o.Kind == r.Kind
 }
 
 // owner is the controller owner, or nothing.

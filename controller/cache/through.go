@@ -24,7 +24,7 @@ func (d *Dependents) OfChild(owner *schema.Child) (found []schema.Child) {
 // still to come, which wakes its owner.
 func (d *Dependents) OwnerOf(o Owner) Owner {
 	informer := d.informer.Load()
-	if informer == nil || d.Resource.Kind != o.Kind || d.Resource.APIVersion() != o.APIVersion {
+	if informer == nil || !o.Is(d.Resource) {
 		return Owner{}
 	}
 	key := o.Namespace + "/" + o.Name

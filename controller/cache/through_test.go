@@ -54,6 +54,10 @@ func TestChildrenOfChildren(t *testing.T) {
 	if got := jobs.OwnerOf(of); got != want {
 		t.Errorf("the owner of %+v is %+v", of, got)
 	}
+	older := of
+	if older.APIVersion = "batch/v1beta1"; jobs.OwnerOf(older) != want {
+		t.Error("an owner reference of another version of the Job finds nothing")
+	}
 	for name, change := range map[string]func(*Owner){
 		"an earlier Job of that name": func(o *Owner) { o.UID = "earlier" },
 		"another name":                func(o *Owner) { o.Name = "x" },

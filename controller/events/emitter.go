@@ -214,8 +214,8 @@ func (e *Emitter) post(ctx context.Context, u *pendingEvent, tries int) (result 
 // isFinal: the request will not succeed, or has been refused often enough. One that only fails is retried until it is too
 // old.
 func isFinal(err error, tries int) bool {
-	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || apierrors.IsNotFound(err) ||
-		(apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) && tries >= refusedTries
+	return lean.NamespaceGone(err) ||
+		(apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) && tries >= refusedTries
 }
 
 // Drain waits until all events are sent, at most for the given time or until ctx ends.

@@ -170,13 +170,14 @@ func TestEmitterForgetsInTime(t *testing.T) {
 func TestIsFinal(t *testing.T) {
 	down, no := apierrors.NewInternalError(errors.New("down")), apierrors.NewForbidden(corev1.Resource("events"), "a", nil)
 	wrong := apierrors.NewInvalid(runtimeschema.GroupKind{Kind: "Event"}, "a", nil)
+	webhook := apierrors.NewNotFound(corev1.Resource("policies"), "a") // it looks up what is not there
 	for _, c := range []struct {
 		err   error
 		tries int
 		want  bool
 	}{
 		{down, 1000, false}, {errors.New("connection refused"), 1000, false},
-		{no, 0, false}, {no, refusedTries, true}, {wrong, 0, false}, {wrong, refusedTries, true}, {apierrors.NewNotFound(corev1.Resource("namespaces"), "a"), 0, true},
+		{no, 0, false}, {no, refusedTries, true}, {webhook, 0, false}, {webhook, refusedTries, true}, {wrong, 0, false}, {wrong, refusedTries, true}, {apierrors.NewNotFound(corev1.Resource("namespaces"), "a"), 0, true},
 	} {
 		if got := isFinal(c.err, c.tries); got != c.want {
 			t.Errorf("%v at the %dth try: %v", c.err, c.tries, got)

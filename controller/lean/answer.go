@@ -3,8 +3,11 @@ package lean
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -70,3 +73,13 @@ func unwrap(body []byte) (kind string, raw []byte, err error) {
 }
 
 const statusKind = "Status"
+
+// NamespaceGone says whether an error is the answer that a namespace is being deleted, or is not there: a creation in it is
+// answered with a 404 that names the namespace. Any other 404 to a creation is a webhook's, or means that the resource went.
+func NamespaceGone(err error) bool {
+	var status apierrors.APIStatus
+	if apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces" {
+		return true
+	}
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}

@@ -60,6 +60,8 @@ func metadata(m *metav1.ObjectMeta, f field, names []string) (err error) {
 		m.UID = types.UID(f.bytes)
 	case 6:
 		m.ResourceVersion = f.text()
+	case 7:
+		m.Generation = int64(f.varint)
 	case 8:
 		err = m.CreationTimestamp.Unmarshal(f.bytes)
 	case 9:
@@ -73,6 +75,8 @@ func metadata(m *metav1.ObjectMeta, f field, names []string) (err error) {
 		var owner metav1.OwnerReference
 		err = owner.Unmarshal(f.bytes)
 		m.OwnerReferences = append(m.OwnerReferences, owner)
+	case 14:
+		m.Finalizers = append(m.Finalizers, f.text())
 	}
 	return err
 }

@@ -99,7 +99,7 @@ func wanted(p *corev1.Pod, names []string) *Object {
 		}
 	}
 	o := &Object{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace, UID: p.UID, ResourceVersion: p.ResourceVersion, CreationTimestamp: p.CreationTimestamp,
-		DeletionTimestamp: p.DeletionTimestamp, Labels: keep(p.Labels), Annotations: keep(p.Annotations), OwnerReferences: p.OwnerReferences},
+		DeletionTimestamp: p.DeletionTimestamp, Generation: p.Generation, Finalizers: p.Finalizers, Labels: keep(p.Labels), Annotations: keep(p.Annotations), OwnerReferences: p.OwnerReferences},
 		Status: Status{Phase: p.Status.Phase, Reason: p.Status.Reason, Message: p.Status.Message, Conditions: conditions, Containers: containers(p.Status.ContainerStatuses), InitContainers: containers(p.Status.InitContainerStatuses)}}
 	return o
 }
