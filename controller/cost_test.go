@@ -10,9 +10,9 @@ import (
 )
 
 // TestRequestsOfOneJob: five pods that come up one after the other, as kubelets have it, and end so. What is known is not
-// asked for: ten creations, three writes of the status, and a few events.
+// asked for: ten creations, three writes of the status and three events.
 func TestRequestsOfOneJob(t *testing.T) {
-	const workers, mostStatuses, mostEvents = 5, 3, 4
+	const workers, statuses, events = 5, 3, 3
 	s := newAPIServer(t)
 	start(t, newTestController(t, s, nil))
 	s.put(job("a", workers, `{"cleanPodPolicy":"None"}`))
@@ -26,6 +26,7 @@ func TestRequestsOfOneJob(t *testing.T) {
 		}
 	}
 	eventually(t, "the end", func() bool { st := s.head("a"); return st.Is(training.Succeeded) })
+	eventually(t, "its event", func() bool { return s.count("POST events") >= events }) // they are sent beside the writes
 	counts := map[string]int{}
 	s.locked(func() {
 		for _, request := range s.seen {
@@ -37,7 +38,7 @@ func TestRequestsOfOneJob(t *testing.T) {
 		}
 	})
 	t.Log(counts)
-	if counts["POST pods"] != workers || counts["POST services"] != workers || counts["PATCH tfjobs/status"]+counts["PATCH tfjobs"] > mostStatuses || counts["POST events"] > mostEvents {
-		t.Errorf("%v, want %d creations of each and at most %d writes of the status and %d events", counts, workers, mostStatuses, mostEvents)
+	if counts["POST pods"] != workers || counts["POST services"] != workers || counts["PATCH tfjobs/status"]+counts["PATCH tfjobs"] != statuses || counts["POST events"] != events {
+		t.Errorf("%v, want %d creations of each, %d writes of the status and %d events", counts, workers, statuses, events)
 	}
 }

@@ -44,8 +44,10 @@ func TestGarbageIsNotRecreated(t *testing.T) {
 				t.Errorf("%d pods were made for a job that is %s", n, name)
 			}
 			eventually(t, "a look at the job", func() bool { return s.count("GET tfjobs a") > 0 })
+			// One look for each time that the collector comes by and for each reconcile that was requeued meanwhile, which are no more:
+			// both are timed, so the number is not exact.
 			if n := s.count("GET tfjobs a"); n > 20 {
-				t.Errorf("looked at the job %d times, want a few", n)
+				t.Errorf("looked at the job %d times, want at most twenty", n)
 			}
 			s.locked(func() { s.held["tfjobs"] = false })
 			if name == "recreated" {

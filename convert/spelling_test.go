@@ -10,7 +10,7 @@ import (
 	"stoic/schema"
 )
 
-// TestSpelling: every terminal condition is that of the library, on names near the border of what is legal.
+// TestSpelling: every answer is that of the library, on names near the border of what is legal.
 func TestSpelling(t *testing.T) {
 	for name, c := range map[string]struct {
 		ours   func(string) bool

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// rows are those of all tables of a text, without their heads: the sandboxes, trimmed.
+// rows are those of all tables of a text, without their heads: the cells, trimmed.
 func rows(text string) (found [][]string) {
 	body := false
 	for line := range strings.Lines(text) {
@@ -22,11 +22,11 @@ func rows(text string) (found [][]string) {
 		case strings.HasPrefix(line, "|--"):
 			body = true
 		case body:
-			sandboxes := strings.Split(strings.Trim(line, "|"), "|")
-			for i := range sandboxes {
-				sandboxes[i] = strings.TrimSpace(sandboxes[i])
+			cells := strings.Split(strings.Trim(line, "|"), "|")
+			for i := range cells {
+				cells[i] = strings.TrimSpace(cells[i])
 			}
-			found = append(found, sandboxes)
+			found = append(found, cells)
 		}
 	}
 	return found
@@ -35,7 +35,7 @@ func rows(text string) (found [][]string) {
 var (
 	folders = map[string]string{"plan": "training/plan", "controller": "controller", "apply": "controller/apply", "cache": "controller/cache", "consistency": "controller/consistency",
 		"events": "controller/events", "queue": "controller/queue", "operator": "training/operator", "convert": "training/convert", "schema": "schema", "training": "training", "kinds": "training/kinds",
-		"integration": "test/integration", "cli": "cli", "deploy": "deploy", "crd": "schema/crd",
+		"integration": "test/integration", "cli": "cli", "deploy": "deploy", "crd": "schema/crd", "crdtest": "tools/crdtest",
 		"integrations": "tools/integrations", "generate": "deploy/integrations/generate"}
 	testName  = regexp.MustCompile(`^([a-z]+)\.(Test\w+)(?:/(.+))?$`)
 	storyName = regexp.MustCompile(`^(plan|convert)/([\w-]+)/(.+)$`)

@@ -149,7 +149,7 @@ func packages(t *testing.T) []pkg {
 }
 
 func TestImports(t *testing.T) {
-	rules, worldless := allowed(), pure()
+	rules, purePackages := allowed(), pure()
 	for _, p := range packages(t) {
 		may, listed := rules[p.ImportPath]
 		if !listed {
@@ -161,7 +161,7 @@ func TestImports(t *testing.T) {
 			if ours && !matches(may, i) {
 				t.Errorf("%s may not import %s", p.ImportPath, i)
 			}
-			if slices.Contains(worldless[p.ImportPath], i) {
+			if slices.Contains(purePackages[p.ImportPath], i) {
 				t.Errorf("%s is pure and may not import %s", p.ImportPath, i)
 			}
 		}
