@@ -19,8 +19,10 @@ import (
 )
 
 const (
-	// recheckAbsent is how often an absent resource is looked for, or one that lacks something, and recheckServed how
-	// often one that is as it should be.
+	// recheckAbsent is how often an absent resource is looked for, or one that lacks something, and recheckServed how often
+	// one that is an alternative or has one, and after how long one that is served is looked at once more when its watch was
+	// interrupted or renewed: discovery may be late. One whose watch goes on is not asked about: an API server ends the
+	// watches of a CRD that is changed or deleted within a second or two.
 	recheckAbsent, recheckServed = 2 * time.Second, 30 * time.Second
 	// recheckUnknown is how often it is looked at whether what owns children is served, while no one knows.
 	recheckUnknown = 20 * time.Millisecond
@@ -35,15 +37,18 @@ type availability struct {
 	size        size
 	// served asks the API server. One that does not answer serves nothing.
 	served func(context.Context) (bool, error)
-	// watch runs the informer until ctx ends.
+	// watch runs the informer until ctx ends. It reports each failure, and nil for each watch that goes on where another ended.
 	watch func(ctx context.Context, report func(error))
 	// builtin: every API server serves the resource, so it is never asked whether it does.
 	builtin bool
 	// alternative: see watch.Owned.Alternative.
 	alternative bool
+	// contested: while another version is served, too, this one is not.
+	contested bool
 	// pause waits between two questions.
 	pause func(context.Context, time.Duration)
 	now   func() time.Time
+	after func(time.Duration) <-chan time.Time
 
 	// known: the API server has said at least once whether it serves the resource.
 	known atomic.Bool
@@ -62,7 +67,7 @@ func newAvailability(kind string, mayChange bool, log *zap.Logger, m *serve.Metr
 		gauge = m.Served.WithLabelValues(kind)
 	}
 	return &availability{log: log.With(zap.String("kind", kind)), gauge: gauge,
-		watchErrors: m.WatchErrors.WithLabelValues(kind), size: size{gauge: m.Cached.WithLabelValues(kind)}, pause: pause, now: time.Now}
+		watchErrors: m.WatchErrors.WithLabelValues(kind), size: size{gauge: m.Cached.WithLabelValues(kind)}, pause: pause, now: time.Now, after: time.After}
 }
 
 // run watches whenever the resource is served, until ctx ends. absent is called each time that the API server begins to
@@ -116,8 +121,10 @@ func (a *availability) once(ctx context.Context) bool {
 	a.gauge.Set(1)
 	a.log.Info("watching")
 	a.watch(ctx, func(err error) {
-		a.watchErrors.Inc()
-		a.log.Info("the watch was interrupted", zap.Error(err))
+		if err != nil {
+			a.watchErrors.Inc()
+			a.log.Info("the watch was interrupted", zap.Error(err))
+		}
 		switch {
 		case a.builtin:
 			return
@@ -141,19 +148,21 @@ func (a *availability) once(ctx context.Context) bool {
 // recheck stops the watch when the resource is no longer served: client-go would retry it forever, and a CRD that comes
 // back holds other objects than the cache does.
 func (a *availability) recheck(ctx context.Context, stop func(), doubts <-chan struct{}) {
-	for {
-		next := recheckServed
-		if a.lacking.Load() {
-			next = recheckAbsent
+	for doubted := true; ; {
+		var again <-chan time.Time // never
+		switch {
+		case a.lacking.Load():
+			again = a.after(recheckAbsent)
+		case doubted || a.alternative || a.contested:
+			again = a.after(recheckServed)
 		}
-		tick := time.NewTimer(next)
 		select {
 		case <-ctx.Done():
-			tick.Stop()
 			return
-		case <-tick.C:
+		case <-again:
+			doubted = false
 		case <-doubts:
-			tick.Stop()
+			doubted = true
 		}
 		if served, err := a.served(ctx); err == nil && !served {
 			a.log.Warn("the API server has stopped serving this kind")

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
@@ -137,6 +138,95 @@ func TestDoubtIsResolvedByAQuestion(t *testing.T) {
 				t.Errorf("ended: %v, want %v", ended, c.ends)
 			}
 		})
+	}
+}
+
+// TestServedIsAskedAboutOnOccasion: while the watch of a resource goes on, the API server is not asked whether it serves it. It is
+// when the watch was interrupted or renewed, as a CRD that is changed ends it, and once more a while after that, as discovery may be
+// late. What lacks something, is an alternative or has one, is looked for all the time.
+func TestServedIsAskedAboutOnOccasion(t *testing.T) {
+	type look struct{ lacking, alternative, contested bool }
+	for _, c := range []struct {
+		look
+		reports []error         // at the start of the watch
+		want    []time.Duration // after which it is asked once more, until it no longer is
+	}{
+		{want: []time.Duration{recheckServed, 0, 0}},
+		{reports: []error{nil}, want: []time.Duration{recheckServed, recheckServed, 0, 0}},
+		{reports: []error{errors.New("connection reset")}, want: []time.Duration{recheckServed, recheckServed, 0, 0}},
+		{look: look{lacking: true}, want: []time.Duration{recheckAbsent, recheckAbsent, recheckAbsent}},
+		{look: look{alternative: true}, want: []time.Duration{recheckServed, recheckServed, recheckServed}},
+		{look: look{contested: true}, want: []time.Duration{recheckServed, recheckServed, recheckServed}},
+	} {
+		a := newTestAvailability("TFJob")
+		a.alternative, a.contested = c.alternative, c.contested
+		a.lacking.Store(c.lacking)
+		asked, waits, ticks := make(chan struct{}, 10), make(chan time.Duration, 10), make(chan time.Time)
+		a.served = func(context.Context) (bool, error) { asked <- struct{}{}; return true, nil }
+		a.after = func(d time.Duration) <-chan time.Time { waits <- d; return ticks }
+		doubts := make(chan struct{}, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { a.recheck(ctx, func() { t.Error("stopped") }, doubts); close(ended) }()
+		var got []time.Duration
+		for i := range c.want {
+			if c.want[i] == 0 {
+				select { // it waits for nothing but a doubt
+				case d := <-waits:
+					got = append(got, d)
+				default:
+					got = append(got, 0)
+				}
+				continue
+			}
+			got = append(got, <-waits)
+			if i < len(c.reports) {
+				doubts <- struct{}{}
+			} else {
+				ticks <- time.Time{}
+			}
+			<-asked
+		}
+		cancel()
+		<-ended
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%+v: asked again after (-want +got):\n%s", c, diff)
+		}
+	}
+}
+
+// TestRenewedWatchIsReported: a watch that goes on from a version is a reason to ask; one that begins with what there is, is none.
+func TestRenewedWatchIsReported(t *testing.T) {
+	yes, no := true, false
+	for _, c := range []struct {
+		o    metav1.ListOptions
+		want bool
+	}{{metav1.ListOptions{ResourceVersion: "5"}, true}, {metav1.ListOptions{ResourceVersion: "5", SendInitialEvents: &no}, true},
+		{metav1.ListOptions{ResourceVersion: "0"}, false}, {metav1.ListOptions{}, false}, {metav1.ListOptions{ResourceVersion: "5", SendInitialEvents: &yes}, false}} {
+		if got := isResumed(c.o); got != c.want {
+			t.Errorf("%+v is resumed: %v", c.o, got)
+		}
+	}
+	s := newAPIServer(t)
+	source, _ := s.source(t, "")
+	for range 10 { // the store comes to some version
+		s.put(widgetsPath+"a", map[string]any{})
+	}
+	reports := 0
+	client := &listWatchClient{source.Client, widgets(), func(err error) {
+		if err == nil {
+			reports++
+		}
+	}, nil}
+	for _, o := range []metav1.ListOptions{{ResourceVersion: "5"}, {}} {
+		w, err := client.Resource(gvr(widgets())).Watch(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Stop()
+		if reports != 1 {
+			t.Errorf("%+v: %d reports, want 1", o, reports)
+		}
 	}
 }
 

@@ -90,7 +90,8 @@ func (r *listWatchResource) List(ctx context.Context, o metav1.ListOptions) (*un
 	return all, nil
 }
 
-// Watch resumes only from what the store has reached, and reports errors inside of the watch.
+// Watch resumes only from what the store has reached, and reports errors inside of the watch. It reports nil when it goes on
+// where another one ended.
 func (r *listWatchResource) Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 	one := dynamic.ResourceInterface(r.all)
 	if !r.client.resource.Cluster {
@@ -99,6 +100,9 @@ func (r *listWatchResource) Watch(ctx context.Context, o metav1.ListOptions) (wa
 	w, err := retryTransient(ctx, r.client.report, func() (watch.Interface, error) { return resumeWatch(ctx, o, one.List, r.reads.Watch) })
 	if err != nil {
 		return nil, err
+	}
+	if isResumed(o) {
+		r.client.report(nil)
 	}
 	return reportErrors(w, r.client.report), nil
 }

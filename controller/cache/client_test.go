@@ -182,6 +182,9 @@ func TestErrorInAWatchIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Stop()
+	if err := <-reported; err != nil {
+		t.Errorf("the watch, which goes on from a version, is reported with %v", err)
+	}
 	if event := <-w.ResultChan(); event.Object.(*unstructured.Unstructured).GetName() != "a" {
 		t.Errorf("%+v", event)
 	}

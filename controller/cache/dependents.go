@@ -112,7 +112,9 @@ func (d *Dependents) visibility() {
 func (d *Dependents) observe(ctx context.Context, report func(error)) {
 	var informer cache.SharedIndexInformer
 	explain := func(err error) {
-		report(err)
+		if report(err); err == nil {
+			return
+		}
 		why := fmt.Sprintf("%s of %s cannot be watched: %v", d.Resource.Kind, d.Resource.APIVersion(), err)
 		if d.trouble.Swap(&why) == nil && !informer.HasSynced() {
 			d.visibility()

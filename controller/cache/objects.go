@@ -71,6 +71,7 @@ func NewObjects(from Source, r schema.Resource, converter func(*unstructured.Uns
 	label := cmp.Or(from.Label, r.Kind)
 	o := &Objects{availability: newAvailability(label, true, from.Log.With(zap.String("apiVersion", r.APIVersion())), from.Metrics), unless: from.Unless, resource: r, namespace: from.Namespace,
 		convert: converter, client: from.Client, discovery: from.Discovery, handlers: h}
+	o.contested = len(from.Unless) > 0
 	o.accepted, o.rejected = from.Metrics.Conversions.WithLabelValues(label, "accepted"), from.Metrics.Conversions.WithLabelValues(label, "rejected")
 	o.panics = newConverterPanics(o.log, from.Metrics.ConverterPanics.WithLabelValues(label))
 	if r.Cluster {

@@ -43,7 +43,7 @@ func positionNamespace(watched string) string { return cmp.Or(watched, metav1.Na
 // list lists in one namespace; see positionNamespace.
 func resumeWatch[L metav1.ListInterface](ctx context.Context, o metav1.ListOptions, list func(context.Context, metav1.ListOptions) (L, error),
 	start func(context.Context, metav1.ListOptions) (watch.Interface, error)) (watch.Interface, error) {
-	if o.ResourceVersion == "" || o.ResourceVersion == "0" || o.SendInitialEvents != nil && *o.SendInitialEvents {
+	if !isResumed(o) {
 		return start(ctx, o)
 	}
 	started, err := start(ctx, o)
@@ -61,6 +61,11 @@ func resumeWatch[L metav1.ListInterface](ctx context.Context, o metav1.ListOptio
 			now.GetResourceVersion(), o.ResourceVersion))
 	}
 	return started, nil
+}
+
+// isResumed: the watch is to go on from a version, and does not begin with what there is.
+func isResumed(o metav1.ListOptions) bool {
+	return o.ResourceVersion != "" && o.ResourceVersion != "0" && (o.SendInitialEvents == nil || !*o.SendInitialEvents)
 }
 
 // latest asks for the newest state in place of "anything you have": client-go's reflector asks for resourceVersion "0"
