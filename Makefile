@@ -8,6 +8,8 @@ OPERATOR ?=
 # Workloads of the benchmark (empty: all) and the share of their sizes.
 BENCH ?=
 SCALE ?= 1
+# How many objects make bench-operators has.
+OBJECTS ?= 10000
 # The folder with prometheus and promtool (empty: on PATH).
 PROMETHEUS ?=
 # Integration tests wait more than they compute: more of them than cores run side by side.
@@ -27,7 +29,7 @@ FOOBAR_CRDS := go run ./schema/crd -types ./examples/operators/foobar -o example
 V2BETA1_CRDS := go run ./schema/crd -types ./training/kinds/v2beta1 -o deploy/mpijob-v2beta1 -infix=-v2beta1 -former=false
 
 .DEFAULT_GOAL := help
-.PHONY: help build image demo test unit integration e2e monitoring vuln faults fuzz bench bench-convert generate verify
+.PHONY: help build image demo test unit integration e2e monitoring vuln faults fuzz bench bench-operators bench-convert generate verify
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -103,6 +105,10 @@ fuzz: ## fuzz the converter, structural schemas, and the reading of watches, for
 bench: ## measure what the operator costs, beside the least possible (OPERATOR='...', BENCH=jobs,latency, SCALE=0.1)
 	@go run ./cli/cluster/prepare
 	@go run ./test/bench -workloads '$(BENCH)' -scale '$(SCALE)' -operator '$(OPERATOR)'
+
+bench-operators: ## measure an operator of examples/operators that serves OBJECTS (10000) objects
+	@go run ./cli/cluster/prepare
+	STOIC_OBJECTS='$(OBJECTS)' go test -count=1 -v -timeout 30m -run TestCostOfManyObjects ./test/integration
 
 bench-convert: ## measure what a conversion costs
 	go test -run '^$$' -bench . -benchmem ./training/convert

@@ -27,7 +27,7 @@ func foobarIdle(t *testing.T, f *foobars, p *process) {
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
 		time.Sleep(100 * time.Millisecond) // absence cannot be awaited, only watched for a while
 	}
-	discoveries := 0
+	discoveries := 0 // of watches that were renewed
 	for _, q := range f.requestsOf(t, foobarUser)[before:] {
 		switch path, _, _ := strings.Cut(q.RequestURI, "?"); {
 		case q.ObjectRef.Resource == "leases", q.Verb == "watch": // a watch is answered when it ends
