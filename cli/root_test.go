@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 
 	"stoic/controller/program"
 	"stoic/training/kinds"
@@ -123,8 +124,8 @@ func TestCalls(t *testing.T) {
 func TestHelpGolden(t *testing.T) {
 	calls := map[string][]string{"stoic": {"stoic", "--help"}, "manager": {"manager", "--help"}, "kubectl-stoic": {"kubectl-stoic", "--help"},
 		"kubectl-stoic-validate": {"/usr/local/bin/kubectl-stoic", "validate", "--help"}}
-	for _, c := range visibleCommands() {
-		calls["stoic-"+c] = []string{"stoic", c, "--help"}
+	for _, c := range visibleCommands(Commands()) {
+		calls[strings.ReplaceAll(c, " ", "-")] = append(strings.Fields(c), "--help")
 	}
 	for name, args := range calls {
 		t.Run(name, func(t *testing.T) {
@@ -139,18 +140,28 @@ func TestHelpGolden(t *testing.T) {
 	}
 }
 
-func visibleCommands() (names []string) {
-	for _, c := range Commands().Commands() {
+// visibleCommands are the commands below one, and those below these, but for the shells of completion.
+func visibleCommands(root *cobra.Command) (paths []string) {
+	for _, c := range root.Commands() {
 		if c.IsAvailableCommand() {
-			names = append(names, c.Name())
+			paths = append(paths, c.CommandPath())
+		}
+		if c.Name() != "completion" {
+			paths = append(paths, visibleCommands(c)...)
 		}
 	}
-	return names
+	return paths
 }
 
 // TestEveryCommandHelps: each says in one line what it does and shows how it is called.
 func TestEveryCommandHelps(t *testing.T) {
+	groups := []*cobra.Command{}
 	for _, c := range Commands().Commands() {
+		if c.HasSubCommands() && c.Name() != "completion" {
+			groups = append(groups, c.Commands()...)
+		}
+	}
+	for _, c := range append(groups, Commands().Commands()...) {
 		if c.Short == "" || strings.HasSuffix(c.Short, ".") {
 			t.Errorf("%s: short text %q", c.CommandPath(), c.Short)
 		}
