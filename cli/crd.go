@@ -26,6 +26,8 @@ cluster gets it. Neither needs a cluster.`,
   stoic crd check deploy/crd`,
 		Args: refuseUnknown,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		SuggestionsMinimumDistance: 2,
 	}
 	cmd.AddCommand(newCRDGenerateCommand(), newCRDCheckCommand())
 	return cmd

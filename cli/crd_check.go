@@ -118,6 +118,9 @@ func (f *crdCheckFlags) run(cmd *cobra.Command) error {
 	}
 	r := report{ignore: f.ignored, codes: check.Codes()}
 	entries, unread := f.read(&r, cmd.InOrStdin())
+	if unread != nil && len(entries) == 0 {
+		return unread // a report would say that nothing is wrong
+	}
 	f.compare(&r, entries, old)
 	complete := f.offline
 	if !f.offline {

@@ -23,6 +23,8 @@ func newInitCommand() *cobra.Command {
 		Example: "  stoic init operator --group apps.example.com --kind FooBar --fields target:string,size:int",
 		Args:    refuseUnknown,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		SuggestionsMinimumDistance: 2,
 	}
 	cmd.AddCommand(newInitOperatorCommand())
 	return cmd
@@ -66,10 +68,7 @@ Exit code: 0 done, 1 it failed, 2 the call was wrong.`,
 	flags.StringVar(&f.folder, "dir", "", "`folder` to write (default: KIND-operator in this folder)")
 	flags.StringVar(&f.operator.Module, "module", "", "path of the Go module (default: GROUP/KIND-operator)")
 	registerEngine(cmd, &f.operator.Engine)
-	for _, required := range []string{"group", "kind"} {
-		_ = cmd.MarkFlagRequired(required) // the flags are defined above
-	}
-	_ = cmd.MarkFlagDirname("dir")
+	_ = cmd.MarkFlagDirname("dir") // the flag is defined above
 	none := cobra.NoFileCompletions
 	for name, complete := range map[string]cobra.CompletionFunc{"group": none, "kind": none, "plural": none, "module": none, "fields": completeFields,
 		"version": cobra.FixedCompletions([]cobra.Completion{"v1alpha1", "v1beta1", "v1"}, cobra.ShellCompDirectiveNoFileComp)} {

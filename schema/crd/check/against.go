@@ -106,7 +106,7 @@ func (p *problems) types(old, now *crdv1.JSONSchemaProps, at string) bool {
 		return false
 	}
 	if old.Nullable && !now.Nullable {
-		p.add(RejectsStored, at+".nullable", "a field that may not be null", "allow null, as it did", "")
+		p.add(PrunesStored, at+".nullable", "a field that may not be null", "allow null, as it did", "null is dropped, or becomes the default")
 	}
 	return true
 }
@@ -195,7 +195,8 @@ func (p *problems) bounds(old, now *crdv1.JSONSchemaProps, at string) {
 		case b.was == nil:
 			p.add(RejectsStored, at+"."+b.name, "a new "+b.name+" of "+text(*b.is), "have none, as it had", "")
 		case b.upper && *b.is < *b.was, !b.upper && *b.is > *b.was, *b.is == *b.was && b.open && !b.closed:
-			p.add(RejectsStored, at+"."+b.name, text(*b.is), "be "+text(*b.was)+", as it was", "")
+			least := map[bool]string{true: "at least ", false: "at most "}[b.upper]
+			p.add(RejectsStored, at+"."+b.name, text(*b.is), "be "+least+text(*b.was)+", as it was", "")
 		}
 	}
 	if now.MultipleOf != nil && (old.MultipleOf == nil || *old.MultipleOf != *now.MultipleOf) {

@@ -35,9 +35,10 @@ func Refusals(crd *crdv1.CustomResourceDefinition, all []Refusal, known []schema
 		if value, detail, ok := strings.Cut(strings.TrimPrefix(r.Detail, "Invalid value: "), ": "); ok && strings.HasPrefix(r.Detail, "Invalid value: ") && len(value) < 200 {
 			found, want = value, detail
 		}
-		if code == RuleRefused {
-			found = "" // the rule stands there
+		if code == RuleRefused || code == DefaultRefused {
+			found = "" // it stands there
 		}
+		want = strings.TrimPrefix(strings.TrimSpace(want), "in body ")
 		want = strings.TrimPrefix(strings.TrimPrefix(want, "Required value: "), "must ")
 		if want == "Required value" {
 			want = "be set"

@@ -15,8 +15,6 @@ import (
 //
 //	where                                     is false                 cannot be evaluated
 //	on the whole object                       refused                  refused
-//	in allOf of the whole object, or of a
-//	  field at the top                        refused                  refused
 //	anywhere else outside of the status,
 //	  with oldSelf                            refused                  refused
 //	  without                                 forgiven: unchanged      refused
@@ -31,14 +29,8 @@ func (p *problems) rules(v version) {
 			p.unbounded(node, at)
 			return
 		}
-		top := at == v.schemaAt() || strings.Count(strings.TrimPrefix(at, v.schemaAt()), ".") == 2
 		for i, rule := range node.XValidations {
-			p.rule(rule, fmt.Sprintf("%s.x-kubernetes-validations[%d]", at, i), at == v.schemaAt(), "on the whole object")
-		}
-		for i := range node.AllOf {
-			for j, rule := range node.AllOf[i].XValidations {
-				p.rule(rule, fmt.Sprintf("%s.allOf[%d].x-kubernetes-validations[%d]", at, i, j), top, "in allOf")
-			}
+			p.rule(rule, fmt.Sprintf("%s.x-kubernetes-validations[%d]", at, i), at == v.schemaAt())
 		}
 		p.unbounded(node, at)
 	})
@@ -50,14 +42,14 @@ var (
 	immutable = regexp.MustCompile(`^\s*(self\s*==\s*oldSelf|oldSelf\s*==\s*self)\s*$`)
 )
 
-// rule is one outside of the status. Blocks: its failure is not forgiven where it stands.
-func (p *problems) rule(rule crdv1.ValidationRule, at string, blocks bool, where string) {
+// rule is one outside of the status. Whole: it stands on the whole object, which changes with the status.
+func (p *problems) rule(rule crdv1.ValidationRule, at string, whole bool) {
 	text := schema.Quote(rule.Rule)
 	switch {
 	case oldSelf.MatchString(rule.Rule) && !immutable.MatchString(rule.Rule):
 		p.add(StatusBlocked, at, "the rule "+text+" with oldSelf", "hold where nothing changes", "it is evaluated, and not forgiven, whenever the status is written")
-	case blocks:
-		p.add(StatusBlocked, at, "the rule "+text+" "+where, "stand on the field that it is about", "while an object violates it, its status cannot be written")
+	case whole:
+		p.add(StatusBlocked, at, "the rule "+text+" on the whole object", "stand on the field that it is about", "while an object violates it, its status cannot be written")
 	default:
 		p.add(StatusAtRisk, at, "the rule "+text, "be evaluable on every object that may be stored", "otherwise the status of that object cannot be written; OpenAPI has no such effect")
 	}
