@@ -54,7 +54,7 @@ unit: ## run the tests that need no control plane
 	@echo "== the local control plane's own unit tests"
 	cd localcluster && go test $(RACE) ./access ./kubelet ./plane ./simulation ./supervise
 	@echo "== the CRDs, read as the API server reads them"
-	cd tools && go test -count=1 ./crdtest
+	cd tools && go test -count=1 ./crdtest ./crdcheck
 	@echo "== the health checks for other programs, and the rules by which those read a job"
 	cd tools/integrations && go test -count=1 ./...
 	@echo "== the chart, rendered by Helm 4 and Helm 3"

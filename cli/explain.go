@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stoic/schema"
+	"stoic/schema/crd/check"
 	"stoic/training"
 	"stoic/training/kinds"
 )
@@ -23,7 +24,8 @@ func newExplainCommand() *cobra.Command {
 path is that of kubectl explain, or one out of a message: it may have names of replica types and indices, and may
 leave them out; it begins with the kind, in any spelling, or with spec.
 
-Or explain a code of a problem: what it means, what to do, and a manifest that gets it.
+Or explain a code of a problem: what it means, what to do, and a manifest that gets it. The codes of "stoic crd check"
+are explained, too.
 
 Of a kind with several versions the first one that has the field is explained; --api-version chooses another.
 
@@ -85,6 +87,11 @@ func explain(args []string, version string, recursive bool) (string, error) {
 			return explainCode(code)
 		}
 	}
+	for _, topic := range check.Topics() {
+		if strings.EqualFold(args[0], string(topic.Code)) {
+			return explainTopic(topic), nil
+		}
+	}
 	manuals, err := readManuals()
 	if err != nil {
 		return "", err
@@ -106,6 +113,11 @@ func topics() string {
 	b.WriteString("\nCODES OF PROBLEMS:\n")
 	for _, code := range schema.Codes() {
 		fmt.Fprintf(&b, "  %-20s %s\n", code, code.Meaning())
+	}
+	b.WriteString("\nCODES OF PROBLEMS OF DEFINITIONS (stoic crd check):\n")
+	for _, topic := range check.Topics() {
+		first, _, _ := strings.Cut(topic.Meaning, ": ")
+		fmt.Fprintf(&b, "  %-20s %s.\n", topic.Code, strings.TrimSuffix(first, "."))
 	}
 	return b.String()
 }
@@ -131,6 +143,9 @@ func completeTopic(cmd *cobra.Command, args []string, begun string) (found []str
 		}
 		for _, code := range schema.Codes() {
 			offer(string(code), code.Meaning())
+		}
+		for _, topic := range check.Topics() {
+			offer(string(topic.Code), topic.Meaning)
 		}
 		return found, directive
 	}

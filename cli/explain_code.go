@@ -7,6 +7,7 @@ import (
 
 	"stoic/examples"
 	"stoic/schema"
+	"stoic/schema/crd/check"
 )
 
 // explainCode says what a code means, and shows it.
@@ -24,6 +25,20 @@ func explainCode(code schema.Code) (string, error) {
 	fmt.Fprintf(&b, "\n    # examples/%s\n    %s\n", shown.File, indented(strings.TrimSpace(shown.Manifest)))
 	fmt.Fprintf(&b, "\n    $ stoic validate %s\n    %s\n", path.Base(shown.File), indented(strings.TrimSpace(shown.Reported)))
 	return b.String(), nil
+}
+
+// explainTopic says what a code of a definition means.
+func explainTopic(topic check.Topic) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "CODE: %s\n", topic.Code)
+	severity := "Warning: stoic crd check fails on it with --strict only."
+	if topic.Error {
+		severity = "Error: stoic crd check fails."
+	}
+	section(&b, "MEANING", wrapped(topic.Meaning))
+	section(&b, "SEVERITY", wrapped(severity))
+	section(&b, "WHAT TO DO", wrapped(topic.Remedy))
+	return b.String()
 }
 
 // section prints a text below its heading, indented as kubectl explain does.

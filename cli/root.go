@@ -84,7 +84,7 @@ A malformed object is told what is wrong with it, and disturbs nobody else.`,
 		PersistentPreRun: func(*cobra.Command, []string) { began() },
 		// Neither Run nor Args: then cobra itself refuses unknown commands, with a suggestion.
 	}
-	root.AddCommand(newControllerCommand(), newValidateCommand(), newExplainCommand(), newUpCommand(), newVersionCommand())
+	root.AddCommand(newControllerCommand(), newValidateCommand(), newExplainCommand(), newCRDCommand(), newInitCommand(), newUpCommand(), newVersionCommand())
 	root.SetHelpCommand(newHelpCommand())
 	root.SetOut(out) // before the next line: completion keeps it
 	root.InitDefaultCompletionCmd()
@@ -95,11 +95,17 @@ A malformed object is told what is wrong with it, and disturbs nobody else.`,
 	}
 	if name == "kubectl-stoic" {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl stoic"}
-		for _, c := range append(root.Commands(), root) {
-			c.Example = strings.ReplaceAll(c.Example, "stoic ", "kubectl stoic ")
-		}
+		asPlugin(root)
 	}
 	return root
+}
+
+// asPlugin writes in the examples of a command, and of those below, what a user of the plugin types.
+func asPlugin(c *cobra.Command) {
+	c.Example = strings.ReplaceAll(c.Example, "stoic ", "kubectl stoic ")
+	for _, below := range c.Commands() {
+		asPlugin(below)
+	}
 }
 
 // newHelpCommand: cobra's own does not fail on a command that does not exist.

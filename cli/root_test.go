@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 
 	"stoic/controller/program"
 	"stoic/training/kinds"
@@ -94,6 +95,41 @@ func TestCalls(t *testing.T) {
 		{"stoic controller --zap-encoder console --zap-log-level 5 --zap-devel", 2, "no API server"},
 		{"stoic controller --zap-log-level -3", 2, "no API server"},
 
+		{"stoic crd", 0, "Available Commands:"},
+		{"stoic crd chek", 2, "unknown command \"chek\" for \"stoic crd\"\n\nDid you mean this?\n\tcheck\nSee 'stoic crd --help'."},
+		{"stoic crd generate", 2, "accepts 1 arg(s), received 0"},
+		{"stoic crd generate ./x --check", 2, "--check: compares with files; name their folder with -o"},
+		{"stoic crd generate . --engine " + missing, 1, "is no checkout of stoic"},
+		{"stoic crd check", 2, "nothing to check"},
+		{"stoic crd check -o xml x", 2, `--output: found "xml"`},
+		{"stoic crd check --ignore TypeMismatch x", 2, `--ignore: found "TypeMismatch", must be one of NotStructural, `},
+		{"stoic crd check --against - x", 2, "--against: names a file"},
+		{"stoic crd check --offline --engine . x", 2, "--engine: has no use with --offline"},
+		{"stoic crd check --offline " + missing, 2, missing},
+		{"stoic init", 0, "Available Commands:"},
+		{"stoic init operater", 2, "Did you mean this?\n\toperator"},
+		{"stoic init operator", 2, `--group: found "", must be a domain name in lower case`},
+		{"stoic init operator x --group a.b --kind A", 2, `unknown command "x" for "stoic init operator"`},
+		{"stoic init operator --group Apps.example.com --kind Foo", 2, `--group: found "Apps.example.com", must be a domain name`},
+		{"stoic init operator --group apps.k8s.io --kind Foo", 2, `--group: found "apps.k8s.io", must be outside of k8s.io`},
+		{"stoic init operator --group a.b", 2, `--kind: found "", must be letters and digits`},
+		{"stoic init operator --group a.b --kind fooBar", 2, `--kind: found "fooBar", must be letters and digits that begin with a capital letter, such as FooBar; did you mean "FooBar"?`},
+		{"stoic init operator --group a.b --kind Job", 2, `--kind: found "Job", must not be a kind of Kubernetes (batch/v1)`},
+		{"stoic init operator --group a.b --kind configmap", 2, `did you mean "Configmap"?`},
+		{"stoic init operator --group a.b --kind Configmap", 2, `must not be a kind of Kubernetes (v1)`},
+		{"stoic init operator --group a.b --kind Range", 2, `--kind: found "Range", must not be a reserved word of Go`},
+		{"stoic init operator --group a.b --kind FooList", 2, "must not end in List"},
+		{"stoic init operator --group a.b --kind Foo --version one", 2, `--version: found "one", must be such as v1alpha1`},
+		{"stoic init operator --group a.b --kind Foo --plural foo", 2, `--plural: found "foo", must differ from the singular`},
+		{"stoic init operator --group a.b --kind Foo --fields a:text", 2, `--fields: found "a:text", must have one of the types string, int, bool, []string, []int`},
+		{"stoic init operator --group a.b --kind Foo --fields a:strin", 2, `did you mean "string"?`},
+		{"stoic init operator --group a.b --kind Foo --fields A:int", 2, `--fields: found "A:int", must be NAME:TYPE`},
+		{"stoic init operator --group a.b --kind Foo --fields a:int,a:bool", 2, `--fields: found "a:bool", must have a name of its own`},
+		{"stoic init operator --group a.b --kind Foo --module foo", 2, `--module: found "foo", must be the path of a Go module`},
+		{"stoic init operator --group a.b --kind Foo --dir ../cli", 2, `--dir: found ../cli with`},
+		{"stoic init operator --group a.b --kind Foo --dir " + missing + "/x", 2, "must be in a folder that exists"},
+		{"stoic init operator --group a.b --kind Foo --engine /", 2, "/ is no checkout of stoic"},
+
 		{"stoic up --nodes x", 2, `invalid argument "x" for "--nodes"`},
 		{"stoic up extra", 2, `unknown command "extra" for "stoic up"`},
 		{"stoic up --examples " + missing, 2, "read the examples in "},
@@ -123,8 +159,8 @@ func TestCalls(t *testing.T) {
 func TestHelpGolden(t *testing.T) {
 	calls := map[string][]string{"stoic": {"stoic", "--help"}, "manager": {"manager", "--help"}, "kubectl-stoic": {"kubectl-stoic", "--help"},
 		"kubectl-stoic-validate": {"/usr/local/bin/kubectl-stoic", "validate", "--help"}}
-	for _, c := range visibleCommands() {
-		calls["stoic-"+c] = []string{"stoic", c, "--help"}
+	for _, c := range visibleCommands(Commands()) {
+		calls[strings.ReplaceAll(c, " ", "-")] = append(strings.Fields(c), "--help")
 	}
 	for name, args := range calls {
 		t.Run(name, func(t *testing.T) {
@@ -139,18 +175,28 @@ func TestHelpGolden(t *testing.T) {
 	}
 }
 
-func visibleCommands() (names []string) {
-	for _, c := range Commands().Commands() {
+// visibleCommands are the commands below one, and those below these, but for the shells of completion.
+func visibleCommands(root *cobra.Command) (paths []string) {
+	for _, c := range root.Commands() {
 		if c.IsAvailableCommand() {
-			names = append(names, c.Name())
+			paths = append(paths, c.CommandPath())
+		}
+		if c.Name() != "completion" {
+			paths = append(paths, visibleCommands(c)...)
 		}
 	}
-	return names
+	return paths
 }
 
 // TestEveryCommandHelps: each says in one line what it does and shows how it is called.
 func TestEveryCommandHelps(t *testing.T) {
+	groups := []*cobra.Command{}
 	for _, c := range Commands().Commands() {
+		if c.HasSubCommands() && c.Name() != "completion" {
+			groups = append(groups, c.Commands()...)
+		}
+	}
+	for _, c := range append(groups, Commands().Commands()...) {
 		if c.Short == "" || strings.HasSuffix(c.Short, ".") {
 			t.Errorf("%s: short text %q", c.CommandPath(), c.Short)
 		}

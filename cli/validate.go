@@ -90,19 +90,21 @@ func (f *validateFlags) register(cmd *cobra.Command) {
 	_ = cmd.MarkFlagFilename("crd", "yaml", "yml", "json") // the flag is defined above
 	for name, complete := range map[string]cobra.CompletionFunc{
 		"output": cobra.FixedCompletions([]cobra.Completion{"text", "json", "github", "sarif"}, cobra.ShellCompDirectiveNoFileComp),
-		"ignore": completeCodes,
+		"ignore": completeCodes(schema.Codes, schema.Code.Meaning),
 	} {
 		_ = cmd.RegisterFlagCompletionFunc(name, complete) // these flags are defined above, and have no other
 	}
 }
 
 // completeCodes completes the last of codes between commas.
-func completeCodes(_ *cobra.Command, _ []string, begun string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
-	before := begun[:strings.LastIndexByte(begun, ',')+1]
-	for _, code := range schema.Codes() {
-		found = append(found, cobra.CompletionWithDesc(before+string(code), code.Meaning()))
+func completeCodes(all func() []schema.Code, meaning func(schema.Code) string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, begun string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
+		before := begun[:strings.LastIndexByte(begun, ',')+1]
+		for _, code := range all() {
+			found = append(found, cobra.CompletionWithDesc(before+string(code), meaning(code)))
+		}
+		return found, cobra.ShellCompDirectiveNoFileComp
 	}
-	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
 // check finds what is wrong with the call before anything is read.
@@ -110,7 +112,7 @@ func (f *validateFlags) check(cmd *cobra.Command) (err error) {
 	if printerOf(f.output) == nil {
 		return usageError(fmt.Errorf(`--output: found %q, must be "text", "json", "github" or "sarif"`, f.output))
 	}
-	if f.ignored, err = codesOf(f.ignore); err != nil {
+	if f.ignored, err = codesOf(f.ignore, schema.Codes()); err != nil {
 		return err
 	}
 	given := f.cluster.given(cmd.Flags())
@@ -145,8 +147,7 @@ func printerOf(output string) func(*report, io.Writer) error {
 }
 
 // codesOf reads the codes that --ignore names, in any case.
-func codesOf(names []string) (codes []schema.Code, err error) {
-	all := schema.Codes()
+func codesOf(names []string, all []schema.Code) (codes []schema.Code, err error) {
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(c schema.Code) bool { return strings.EqualFold(string(c), strings.TrimSpace(name)) })
 		if i < 0 {

@@ -39,7 +39,10 @@ func (r *report) source(file string, content []byte) {
 	}
 }
 
-func (r *report) document(file string, doc document) {
+func (r *report) document(file string, doc document) { r.each(file, doc, r.object) }
+
+// each calls see for the object in a document, or for those in a list.
+func (r *report) each(file string, doc document, see func(entry)) {
 	e := entry{file: file, doc: doc, node: &yamlnode.Node{Line: 1, Column: 1}}
 	text, err := yaml.YAMLToJSON(doc.text)
 	if err == nil {
@@ -57,13 +60,13 @@ func (r *report) document(file string, doc document) {
 	kind, _ := fields["kind"].(string)
 	items, ok := fields["items"].([]any)
 	if !ok || !strings.HasSuffix(kind, "List") {
-		r.object(e)
+		see(e)
 		return
 	}
 	for i, item := range items {
 		e.prefix = fmt.Sprintf("items[%d]", i)
 		e.raw = item
-		r.object(e)
+		see(e)
 	}
 }
 

@@ -26,6 +26,8 @@ type report struct {
 	ignore  []schema.Code
 	// noun is what was checked, in the singular.
 	noun string
+	// codes are those that findings may have; nil: those of objects.
+	codes []schema.Code
 }
 
 type summary struct {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"stoic/schema"
+	"stoic/schema/crd/check"
 )
 
 // The types below are the part of SARIF 2.1.0 that is written, with its names.
@@ -90,12 +91,16 @@ func (r *report) sarif(out io.Writer) error {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{},
 		Bases: map[string]sarifArtifact{sourceRoot: {Description: &sarifText{"The folder in which the command ran."}}}}
 	run.Tool.Driver = sarifDriver{Name: "stoic", Version: version}
-	for _, code := range schema.Codes() {
+	codes := r.codes
+	if codes == nil {
+		codes = schema.Codes()
+	}
+	for _, code := range codes {
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, ruleOf(code))
 	}
 	seen := map[string]int{}
 	for _, f := range r.Results {
-		run.Results = append(run.Results, resultOf(f, seen))
+		run.Results = append(run.Results, resultOf(f, slices.Index(codes, f.Code), seen))
 	}
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
@@ -105,17 +110,21 @@ func (r *report) sarif(out io.Writer) error {
 }
 
 func ruleOf(code schema.Code) sarifRule {
-	rule := sarifRule{ID: code, Short: sarifText{code.Meaning()}, Full: sarifText{code.Meaning() + " " + code.Remedy()}, Help: sarifText{code.Remedy()}}
+	meaning, remedy, warning := code.Meaning(), code.Remedy(), code == schema.UnknownField || code == schema.MisplacedField
+	if topic := check.TopicOf(code); topic != nil {
+		meaning, remedy, warning = topic.Meaning, topic.Remedy, !topic.Error
+	}
+	rule := sarifRule{ID: code, Short: sarifText{meaning}, Full: sarifText{meaning + " " + remedy}, Help: sarifText{remedy}}
 	rule.Configuration.Level = "error"
-	if code == schema.UnknownField || code == schema.MisplacedField {
+	if warning {
 		rule.Configuration.Level = "warning"
 	}
 	return rule
 }
 
 // resultOf says a finding in the words of SARIF. Seen counts what would have the same fingerprint.
-func resultOf(f finding, seen map[string]int) sarifResult {
-	result := sarifResult{Rule: f.Code, Index: slices.Index(schema.Codes(), f.Code), Level: f.Severity, Message: sarifText{f.Message}}
+func resultOf(f finding, index int, seen map[string]int) sarifResult {
+	result := sarifResult{Rule: f.Code, Index: index, Level: f.Severity, Message: sarifText{f.Message}}
 	location := sarifLocation{}
 	if f.File != "" {
 		location.Physical = &sarifPhysical{Artifact: artifactOf(f.File)}

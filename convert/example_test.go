@@ -2,7 +2,9 @@ package convert_test
 
 import (
 	"fmt"
+	"reflect"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -69,4 +71,101 @@ func ExampleTyped() {
 	// problem: spec.target: found "", must have at least 1 character
 	// problem: spec.type: found "copy", must be one of "Copy", "Link"; did you mean "Copy"?
 	// problem: spec.target: found the object itself, must be another object
+}
+
+var foobars = schema.Resource{Group: "example.com", Version: "v1", Plural: "foobars", Kind: "FooBar"}
+
+// foobar with a spec, as API servers send it.
+func foobar(spec map[string]any) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "FooBar", "metadata": map[string]any{"name": "mine", "namespace": "here"}, "spec": spec}}
+}
+
+// print what an object turned out to be.
+func print(r *convert.Result) {
+	if r.Rejection == nil {
+		fmt.Println("an object:", r.Object.(*FooBar).Spec)
+		return
+	}
+	for _, p := range r.Rejection.Problems {
+		fmt.Println(p)
+	}
+}
+
+// Exactly one of Object and Rejection is set; the head is there in both cases.
+func ExampleResult() {
+	read := convert.Typed[FooBar](foobars)
+	for _, spec := range []map[string]any{{"target": "a"}, {"target": int64(7)}} {
+		result := read(foobar(spec))
+		fmt.Println(result.Meta.Name, result.Object != nil, result.Rejection != nil)
+	}
+	// Output:
+	// mine true false
+	// mine false true
+}
+
+// Rules say what tags cannot, of types that are somebody else's, too.
+func ExampleRule() {
+	read := convert.Typed[FooBar](foobars,
+		convert.Choice[FooBarSpec]("targetNamespace", "here", "there"),
+		convert.And[FooBarSpec](func(r *convert.Reader, spec map[string]any) {
+			if spec["type"] == "Link" && spec["targetNamespace"] != nil {
+				r.ProblemIn("targetNamespace", schema.Conflict, "a namespace beside type Link", "be left out", "")
+			}
+		}))
+	print(read(foobar(map[string]any{"target": "a", "type": "Link", "targetNamespace": "there"})))
+	print(read(foobar(map[string]any{"target": "a", "targetNamespace": "ther"})))
+	// Output:
+	// spec.targetNamespace: found a namespace beside type Link, must be left out
+	// spec.targetNamespace: found "ther", must be one of "here", "there"; did you mean "there"?
+}
+
+func ExampleValidate() {
+	read := convert.Typed[FooBar](foobars, convert.Validate(func(f *FooBar) []schema.Problem {
+		if f.Spec.Target == f.Name {
+			return []schema.Problem{{Code: schema.Conflict, Path: convert.Path("spec", "target"), Found: "the object itself", Want: "be another object"}}
+		}
+		return nil
+	}))
+	print(read(foobar(map[string]any{"target": "mine"})))
+	// Output: spec.target: found the object itself, must be another object
+}
+
+// A default is filled in before Validate is called, and is never written into the object.
+func ExampleDefault() {
+	read := convert.Typed[FooBar](foobars, convert.Default(func(f *FooBar) {
+		if f.Spec.Type == "" {
+			f.Spec.Type = "Copy"
+		}
+	}))
+	print(read(foobar(map[string]any{"target": "a"})))
+	// Output: an object: {a Copy }
+}
+
+// A converter of another form than Typed walks an object by the shape of a type.
+func ExampleReader() {
+	shapes := convert.NewShapes()
+	var spec FooBarSpec
+	r := convert.NewReader()
+	r.Enter("spec")
+	r.Walk(shapes.Of(reflect.TypeFor[FooBarSpec]()), map[string]any{"target": "a", "type": true}, reflect.ValueOf(&spec).Elem())
+	r.Leave()
+	fmt.Println(spec.Target, r.Problems())
+	// Output: a [spec.type: found boolean true, must be a string; quote it: "true"]
+}
+
+// Objects without a Go type are checked in the same words, by the schemas of their CRD.
+func ExampleSchema() {
+	crd := &apiextensionsv1.CustomResourceDefinition{Spec: apiextensionsv1.CustomResourceDefinitionSpec{Group: "example.com", Scope: apiextensionsv1.NamespaceScoped,
+		Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: "FooBar", Plural: "foobars"},
+		Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true, Schema: &apiextensionsv1.CustomResourceValidation{
+			OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{
+				"spec": {Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"size": {Type: "integer"}}}}}}}}}}
+	versions, err := convert.Structural(crd)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	checked := versions[0].Check(foobar(map[string]any{"size": "3", "sise": int64(3)}))
+	fmt.Println(checked.Problems, checked.Warnings)
+	// Output: [spec.size: found string "3", must be an integer; remove the quotes] [spec.sise: unknown field; did you mean `size`?]
 }

@@ -70,7 +70,7 @@ func (b *build) fingerprint() (string, error) {
 func (o Options) plan(ctx context.Context) (*build, error) {
 	b := &build{options: o, modfile: o.modfile()}
 	var err error
-	if b.source, err = o.findSource(); err != nil {
+	if b.source, err = o.findSource(ctx); err != nil {
 		return nil, err
 	}
 	if b.version, err = kubernetesVersion(b.source, b.modfile); err != nil {

@@ -195,7 +195,7 @@ func TestMissingSourcesAndMissingGo(t *testing.T) {
 	nested := filepath.Join(filepath.Dir(source), "a", "b")
 	write(t, filepath.Join(nested, "file"), "")
 	t.Chdir(nested)
-	if found, err := (Options{}).findSource(); err != nil || filepath.Base(found) != "localcluster" {
+	if found, err := (Options{}).findSource(t.Context()); err != nil || filepath.Base(found) != "localcluster" {
 		t.Errorf("from %s found %q (%v)", nested, found, err)
 	}
 	t.Chdir(t.TempDir())

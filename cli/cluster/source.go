@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -11,6 +12,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"stoic/cli/checkout"
 )
 
 // folder is where the sources are, below the root of a checkout.
@@ -21,10 +24,12 @@ const moduleLine = "module stoic/localcluster"
 
 // ErrNoSource tells what to do, because only the user can.
 var ErrNoSource = errors.New("the sources of the local control plane were not found: " +
-	"run inside a checkout of stoic, or name its folder localcluster")
+	"run inside a checkout of stoic or a module that requires it, or name its folder localcluster")
 
-// findSource returns the folder of the sources.
-func (o Options) findSource() (string, error) {
+// findSource returns the folder of the sources: below or beside a folder above
+// the working directory or the executable, else in the engine that the module
+// of the working directory requires.
+func (o Options) findSource(ctx context.Context) (string, error) {
 	if o.Source != "" {
 		if !isSource(o.Source) {
 			return "", fmt.Errorf("look for sources in %s: %w", o.Source, ErrNoSource)
@@ -43,6 +48,11 @@ func (o Options) findSource() (string, error) {
 			if candidate := filepath.Join(dir, folder); isSource(candidate) {
 				return candidate, nil
 			}
+		}
+	}
+	if engine := checkout.Required(ctx, "."); engine != "" {
+		if candidate := filepath.Join(engine, folder); isSource(candidate) {
+			return candidate, nil
 		}
 	}
 	return "", ErrNoSource

@@ -7,22 +7,27 @@
 //
 // It goes in three steps, told in docs/decisions/0002-crd-generator.md:
 //
-//	generate   controller-gen reads the types and their markers (kinds.TFJobObject and so on)
+//	generate   controller-gen reads the types and their markers (kinds.TFJobObject and so on); see package generate, which
+//	           `stoic crd generate` calls for packages of any module
 //	shape      names, descriptions, pod templates and columns are made what we want to publish;
 //	           other shapes of the same schema, for tests, are made at the same time
 //	write      YAML, sorted, under a header; or the comparison with what is there
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
+
+	"stoic/cli/checkout"
+	"stoic/schema/crd/generate"
 )
 
 func main() {
 	var run settings
-	flag.StringVar(&run.types, "types", "./training/kinds", "package of the Go types, seen from the module's root")
+	flag.StringVar(&run.types, "types", "./training/kinds", "package of the Go types")
 	flag.BoolVar(&run.former, "former", true, "write the shape that training-operator v1.9.4 installs, too")
 	flag.StringVar(&run.crds, "o", "deploy/crd", "directory for the CRDs that are installed, one file per kind")
 	flag.StringVar(&run.fixtures, "fixtures", "test/fixtures", "directory for the other shapes, which tests use")
@@ -46,7 +51,16 @@ type settings struct {
 var errDrift = errors.New("generated files are out of date: run `make generate`")
 
 func (s settings) do() error {
-	generated, err := generate(s.types)
+	ctx := context.Background()
+	engine, err := checkout.Find(ctx, "", ".")
+	if err != nil {
+		return err
+	}
+	program, err := checkout.Tool(ctx, engine, "controller-gen")
+	if err != nil {
+		return err
+	}
+	generated, err := generate.CRDs(ctx, program, ".", s.types)
 	if err != nil {
 		return err
 	}

@@ -1,28 +1,20 @@
 package main
 
 import (
-	"regexp"
 	"strings"
 
 	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"stoic/schema/crd/generate"
 )
 
 // What the Go types of package training/kinds are called beyond the kind's name: TFJobObject is kind TFJob.
 const typeSuffix = "Object"
 
-// publish makes the shape that is installed: full, strict in what the project owns, lenient in what
-// Kubernetes owns. A pod field that is younger than our libraries is stored, not pruned, in every
-// object of a pod template; such a field reaches the pod.
+// publish makes the shape that is installed.
 func publish(crd *crdv1.CustomResourceDefinition) {
 	rename(crd)
-	for i := range crd.Spec.Versions {
-		visit(schemaOf(crd, i), place{}, func(node *crdv1.JSONSchemaProps, at place) {
-			node.Description = describe(node.Description, at)
-			if at.inTemplate && node.Properties != nil {
-				node.XPreserveUnknownFields = yes()
-			}
-		})
-	}
+	generate.Publish(crd)
 }
 
 // rename gives the CRD its kind, which the Go type cannot be called: that name is the Kind's function.
@@ -30,7 +22,7 @@ func rename(crd *crdv1.CustomResourceDefinition) {
 	crd.Annotations = nil // the tool's version; tools/go.mod has it
 	kind := strings.TrimSuffix(crd.Spec.Names.Kind, typeSuffix)
 	for i := range crd.Spec.Versions {
-		root := schemaOf(crd, i)
+		root := generate.SchemaOf(crd, i)
 		root.Description = strings.Replace(root.Description, crd.Spec.Names.Kind, kind, 1)
 	}
 	crd.Spec.Names.Kind = kind
@@ -46,16 +38,16 @@ func formerly(crd *crdv1.CustomResourceDefinition) {
 	for i := range crd.Spec.Versions {
 		version := &crd.Spec.Versions[i]
 		version.AdditionalPrinterColumns = formerColumns(version.AdditionalPrinterColumns)
-		visit(schemaOf(crd, i), place{}, func(node *crdv1.JSONSchemaProps, at place) {
+		generate.Visit(generate.SchemaOf(crd, i), generate.Place{}, func(node *crdv1.JSONSchemaProps, at generate.Place) {
 			node.Description = ""
-			if at.inTemplate {
+			if at.InTemplate {
 				return
 			}
 			node.Enum, node.Minimum, node.Maximum = nil, nil, nil
-			if at.path != "spec.runPolicy.schedulingPolicy.queue" {
+			if at.Path != "spec.runPolicy.schedulingPolicy.queue" {
 				node.XValidations = nil
 			}
-			if at.path == "status" {
+			if at.Path == "status" {
 				delete(node.Properties, "observedGeneration")
 			}
 		})
@@ -80,117 +72,10 @@ func open(crd *crdv1.CustomResourceDefinition) {
 		crd.Spec.Versions[i].Schema.OpenAPIV3Schema = &crdv1.JSONSchemaProps{
 			Type: "object",
 			Properties: map[string]crdv1.JSONSchemaProps{
-				"spec":   {XPreserveUnknownFields: yes()},
-				"status": {XPreserveUnknownFields: yes()},
+				"spec":   {XPreserveUnknownFields: generate.Yes()},
+				"status": {XPreserveUnknownFields: generate.Yes()},
 			},
-			XPreserveUnknownFields: yes(),
+			XPreserveUnknownFields: generate.Yes(),
 		}
 	}
-}
-
-func yes() *bool {
-	value := true
-	return &value
-}
-
-func schemaOf(crd *crdv1.CustomResourceDefinition, version int) *crdv1.JSONSchemaProps {
-	return crd.Spec.Versions[version].Schema.OpenAPIV3Schema
-}
-
-// place is where a node stands in a schema.
-type place struct {
-	path       string // spec.tfReplicaSpecs{}.template.spec.containers[]
-	depth      int    // names in path
-	inTemplate bool   // it is a pod template or stands in one
-}
-
-func (p place) field(name string) place {
-	p.path = strings.TrimPrefix(p.path+"."+name, ".")
-	p.depth++
-	return p
-}
-
-func (p place) element(suffix string) place {
-	p.path += suffix
-	return p
-}
-
-// isOurs: the node is documented in this project, for users. What stands above spec and status is
-// documented for readers of Go, or by Kubernetes.
-func (p place) isOurs() bool {
-	top, _, _ := strings.Cut(p.path, ".")
-	return (top == "spec" || top == "status") && !p.inTemplate
-}
-
-// visit calls f for node and for all nodes below it, the upper before the lower ones.
-func visit(node *crdv1.JSONSchemaProps, at place, f func(*crdv1.JSONSchemaProps, place)) {
-	at.inTemplate = at.inTemplate || isPodTemplate(node)
-	f(node, at)
-	for name, child := range node.Properties {
-		visit(&child, at.field(name), f)
-		node.Properties[name] = child
-	}
-	if node.Items != nil && node.Items.Schema != nil {
-		visit(node.Items.Schema, at.element("[]"), f)
-	}
-	if node.AdditionalProperties != nil && node.AdditionalProperties.Schema != nil {
-		visit(node.AdditionalProperties.Schema, at.element("{}"), f)
-	}
-}
-
-// isPodTemplate knows a pod template by its looks, so that a kind may call the field what it likes.
-func isPodTemplate(node *crdv1.JSONSchemaProps) bool {
-	_, containers := node.Properties["spec"].Properties["containers"]
-	_, metadata := node.Properties["metadata"]
-	return containers && metadata
-}
-
-// Descriptions are for `kubectl explain`. Those that are not ours are cut, because `kubectl apply`
-// copies the whole CRD into an annotation, and an object's annotations hold 262144 bytes.
-const (
-	descriptionLimit = 120 // bytes
-	descriptionDepth = 9   // names in the path; below are the fields of fields of probes and volume sources
-)
-
-func describe(text string, at place) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if at.isOurs() {
-		return text
-	}
-	if at.depth > descriptionDepth {
-		return ""
-	}
-	return shorten(firstSentence(text))
-}
-
-var sentenceEnd = regexp.MustCompile(`[.:] `)
-
-// firstSentence is text up to the first full stop that is not one of an abbreviation.
-func firstSentence(text string) string {
-	for _, end := range sentenceEnd.FindAllStringIndex(text, -1) {
-		sentence := text[:end[0]+1]
-		if strings.HasSuffix(sentence, ":") || isAbbreviation(sentence) {
-			continue
-		}
-		return sentence
-	}
-	return text
-}
-
-func isAbbreviation(sentence string) bool {
-	word := sentence[strings.LastIndex(sentence, " ")+1:]
-	switch strings.TrimLeft(word, "(") {
-	case "e.g.", "i.e.", "etc.", "vs.", "cf.":
-		return true
-	}
-	return false
-}
-
-// shorten cuts text between two words.
-func shorten(text string) string {
-	if len(text) <= descriptionLimit {
-		return text
-	}
-	cut := strings.LastIndex(text[:descriptionLimit-2], " ")
-	return strings.TrimRight(text[:max(cut, 0)], " ,;:(") + "..."
 }

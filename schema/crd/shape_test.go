@@ -16,6 +16,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"sigs.k8s.io/yaml"
 
+	"stoic/schema/crd/generate"
 	"stoic/training"
 	"stoic/training/kinds"
 )
@@ -130,9 +131,9 @@ func TestRequired(t *testing.T) {
 			"status.conditions[]": {"status", "type"},
 		}
 		found := map[string][]string{}
-		visit(schemaOf(crd, 0), place{}, func(node *crdv1.JSONSchemaProps, at place) {
-			if _, ok := want[at.path]; ok {
-				found[at.path] = node.Required
+		generate.Visit(generate.SchemaOf(crd, 0), generate.Place{}, func(node *crdv1.JSONSchemaProps, at generate.Place) {
+			if _, ok := want[at.Path]; ok {
+				found[at.Path] = node.Required
 			}
 		})
 		if diff := cmp.Diff(want, found); diff != "" {
@@ -145,10 +146,10 @@ func TestRequired(t *testing.T) {
 func TestPodTemplateIsOpen(t *testing.T) {
 	each(t, func(t *testing.T, kind *training.Kind, crd *crdv1.CustomResourceDefinition) {
 		template := "spec." + kind.ReplicaSpecsField + "{}.template"
-		visit(schemaOf(crd, 0), place{}, func(node *crdv1.JSONSchemaProps, at place) {
-			inside := at.path == template || strings.HasPrefix(at.path, template+".")
+		generate.Visit(generate.SchemaOf(crd, 0), generate.Place{}, func(node *crdv1.JSONSchemaProps, at generate.Place) {
+			inside := at.Path == template || strings.HasPrefix(at.Path, template+".")
 			if open := node.XPreserveUnknownFields != nil; open != (inside && node.Properties != nil) {
-				t.Errorf("%q: keeps unknown fields: %v", at.path, open)
+				t.Errorf("%q: keeps unknown fields: %v", at.Path, open)
 			}
 		})
 	})
@@ -157,11 +158,11 @@ func TestPodTemplateIsOpen(t *testing.T) {
 // A list that is a map needs its keys in every element, or a default for them.
 func TestListKeysExist(t *testing.T) {
 	each(t, func(t *testing.T, _ *training.Kind, crd *crdv1.CustomResourceDefinition) {
-		visit(schemaOf(crd, 0), place{}, func(node *crdv1.JSONSchemaProps, at place) {
+		generate.Visit(generate.SchemaOf(crd, 0), generate.Place{}, func(node *crdv1.JSONSchemaProps, at generate.Place) {
 			for _, key := range node.XListMapKeys {
 				element := node.Items.Schema
 				if !slices.Contains(element.Required, key) && element.Properties[key].Default == nil {
-					t.Errorf("%s: key %s is neither required nor defaulted", at.path, key)
+					t.Errorf("%s: key %s is neither required nor defaulted", at.Path, key)
 				}
 			}
 		})
@@ -172,7 +173,7 @@ func TestListKeysExist(t *testing.T) {
 func structure(t *testing.T, crd *crdv1.CustomResourceDefinition) *structural.Structural {
 	t.Helper()
 	internal := new(apiextensions.JSONSchemaProps)
-	if err := crdv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(schemaOf(crd, 0), internal, nil); err != nil {
+	if err := crdv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(generate.SchemaOf(crd, 0), internal, nil); err != nil {
 		t.Fatalf("convert the schema: %v", err)
 	}
 	s, err := structural.NewStructural(internal)
@@ -272,15 +273,15 @@ func TestFormerShape(t *testing.T) {
 		t.Errorf("names %+v, columns %+v", crd.Spec.Names, crd.Spec.Versions[0].AdditionalPrinterColumns)
 	}
 	var rules []string
-	visit(schemaOf(crd, 0), place{}, func(node *crdv1.JSONSchemaProps, at place) {
+	generate.Visit(generate.SchemaOf(crd, 0), generate.Place{}, func(node *crdv1.JSONSchemaProps, at generate.Place) {
 		for _, rule := range node.XValidations {
-			rules = append(rules, at.path+": "+rule.Rule)
+			rules = append(rules, at.Path+": "+rule.Rule)
 		}
 		if node.Description != "" || node.XPreserveUnknownFields != nil {
-			t.Errorf("%s: is described or open", at.path)
+			t.Errorf("%s: is described or open", at.Path)
 		}
-		if !at.inTemplate && (node.Enum != nil || node.Minimum != nil || node.Maximum != nil) {
-			t.Errorf("%s: checks its value", at.path)
+		if !at.InTemplate && (node.Enum != nil || node.Minimum != nil || node.Maximum != nil) {
+			t.Errorf("%s: checks its value", at.Path)
 		}
 	})
 	if diff := cmp.Diff([]string{"spec.runPolicy.schedulingPolicy.queue: self == oldSelf"}, rules); diff != "" {

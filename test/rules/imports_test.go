@@ -24,8 +24,10 @@ func allowed() map[string][]string {
 	untyped := []string{"k8s.io/apimachinery/..."}
 	return map[string][]string{
 		"stoic":                     {"stoic/cli"},
-		"stoic/cli":                 {"stoic/cli/cluster", "stoic/controller", "stoic/controller/election", "stoic/controller/program", "stoic/convert", "stoic/deploy", "stoic/examples", "stoic/schema", "stoic/training", "stoic/training/convert", "stoic/training/kinds", "stoic/training/operator", "stoic/training/plan", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/...", "k8s.io/klog/v2"},
-		"stoic/cli/cluster":         {},
+		"stoic/cli":                 {"stoic/cli/checkout", "stoic/cli/starter", "stoic/schema/crd/check", "stoic/schema/crd/generate", "stoic/cli/cluster", "stoic/controller", "stoic/controller/election", "stoic/controller/program", "stoic/convert", "stoic/deploy", "stoic/examples", "stoic/schema", "stoic/training", "stoic/training/convert", "stoic/training/kinds", "stoic/training/operator", "stoic/training/plan", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/...", "k8s.io/klog/v2"},
+		"stoic/cli/checkout":        {},
+		"stoic/cli/starter":         {"stoic/schema", "k8s.io/apimachinery/pkg/util/validation", "k8s.io/client-go/kubernetes/scheme"},
+		"stoic/cli/cluster":         {"stoic/cli/checkout"},
 		"stoic/cli/cluster/prepare": {"stoic/cli/cluster"},
 		"stoic/controller": {"stoic/controller/apply", "stoic/controller/cache", "stoic/controller/consistency", "stoic/controller/election", "stoic/controller/events",
 			"stoic/controller/lean", "stoic/controller/queue", "stoic/controller/serve", "stoic/controller/watch", "stoic/convert", "stoic/schema",
@@ -57,12 +59,14 @@ func allowed() map[string][]string {
 		"stoic/training/convert":       {"stoic/convert", "stoic/schema", "stoic/training", "k8s.io/api/autoscaling/v2", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured", "k8s.io/apimachinery/pkg/types"},
 		"stoic/training/kinds":         {"stoic/schema", "stoic/training", "stoic/training/kinds/v2beta1", "k8s.io/api/autoscaling/v2", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/apis/meta/v1"},
 		"stoic/training/kinds/v2beta1": {"stoic/schema", "stoic/training", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/apis/meta/v1"},
-		"stoic/schema/crd":             {"stoic/schema", "k8s.io/apiextensions-apiserver/..."},
+		"stoic/schema/crd":             {"stoic/cli/checkout", "stoic/schema/crd/generate", "k8s.io/apiextensions-apiserver/..."},
+		"stoic/schema/crd/check":       {"stoic/schema", "k8s.io/apiextensions-apiserver/...", "k8s.io/apimachinery/pkg/util/validation/field"},
+		"stoic/schema/crd/generate":    {"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"},
 		"stoic/deploy":                 {},
 		"stoic/docs/generated":         {},
 		"stoic/deploy/chartfiles":      {"stoic/docs/generated", "stoic/training/kinds", "k8s.io/api/rbac/v1", "k8s.io/apimachinery/pkg/util/yaml"},
 		"stoic/examples":               {},
-		"stoic/docs/reference/tables":  append([]string{"stoic/docs/generated", "stoic/cli", "stoic/controller", "stoic/controller/program", "stoic/controller/serve", "stoic/convert", "stoic/training/operator", "stoic/examples", "stoic/schema", "stoic/training", "stoic/training/convert", "stoic/training/kinds"}, untyped...),
+		"stoic/docs/reference/tables":  append([]string{"stoic/docs/generated", "stoic/cli", "stoic/controller", "stoic/controller/program", "stoic/controller/serve", "stoic/convert", "stoic/training/operator", "stoic/examples", "stoic/schema", "stoic/schema/crd/check", "stoic/training", "stoic/training/convert", "stoic/training/kinds"}, untyped...),
 		"stoic/deploy/integrations/generate": {
 			"stoic/docs/generated", "stoic/training", "stoic/training/kinds"},
 		"stoic/deploy/monitoring":          {},
@@ -112,6 +116,7 @@ func pure() map[string][]string {
 		"go.uber.org/zap", "sync/atomic", "runtime", "syscall"}
 	return map[string][]string{
 		"stoic/schema":           append([]string{"sync"}, effects...),
+		"stoic/schema/crd/check": append([]string{"sync"}, effects...),
 		"stoic/training/plan":    append([]string{"sync"}, effects...),
 		"stoic/convert":          effects, // it may keep what it has learnt of a type, behind a lock
 		"stoic/training/convert": effects, // likewise, of a kind

@@ -15,7 +15,8 @@ func flags() (string, error) {
 	var b strings.Builder
 	b.WriteString("# Commands and flags\n\n" + root.Long + "\n\n")
 	var rows [][]string
-	for _, c := range visible(root) {
+	commands := withGroups(root)
+	for _, c := range commands {
 		rows = append(rows, []string{"[" + code(c.CommandPath()) + "](#" + anchor(c) + ")", c.Short})
 	}
 	b.WriteString(table([]string{"command", "what it does"}, rows))
@@ -26,13 +27,23 @@ Every command has ` + "`-h`, `--help`" + `. Called as ` + "`manager`" + `, the p
 Exit codes: 0 done; 1 it failed, or something is wrong with a manifest; 2 it was called wrongly; 130 it was interrupted
 before it was done.
 `)
-	for _, c := range visible(root) {
+	for _, c := range commands {
 		command(&b, c)
 	}
 	return b.String(), nil
 }
 
-// visible are the commands that help shows, without those of completion, which are named after shells.
+// withGroups are the commands that help shows, each followed by those below it. Those of completion are named after shells.
+func withGroups(root *cobra.Command) (all []*cobra.Command) {
+	for _, c := range visible(root) {
+		if all = append(all, c); c.Name() != "completion" {
+			all = append(all, withGroups(c)...)
+		}
+	}
+	return all
+}
+
+// visible are the commands that help shows.
 func visible(root *cobra.Command) []*cobra.Command {
 	var found []*cobra.Command
 	for _, c := range root.Commands() {

@@ -9,6 +9,7 @@ import (
 
 	"stoic/examples"
 	"stoic/schema"
+	"stoic/schema/crd/check"
 	"stoic/training"
 	"stoic/training/kinds"
 )
@@ -34,6 +35,24 @@ Every problem of an object has a code. It is printed by ` + "`stoic validate`" +
 ` + "`stoic explain CODE`" + ` prints the same, with the example and what is said of it.
 
 ` + table([]string{"code", "what it means", "what to do", "how bad it is", "example"}, rows), nil
+}
+
+// crdCodes explains what may be wrong with a definition.
+func crdCodes() (string, error) {
+	var rows [][]string
+	for _, t := range check.Topics() {
+		severity := "warning"
+		if t.Error {
+			severity = "error"
+		}
+		rows = append(rows, []string{code(string(t.Code)), severity, t.Meaning, t.Remedy})
+	}
+	return `# Codes of problems of definitions
+
+What ` + "`stoic crd check`" + ` finds in a CustomResourceDefinition. ` + "`stoic explain CODE`" + ` prints the same. Warnings fail with
+` + "`--strict`" + ` only; ` + "`--ignore CODE`" + ` passes over them. The list is closed: codes are added, never renamed.
+
+` + table([]string{"code", "severity", "what it means", "what to do"}, rows), nil
 }
 
 // kindsPage lists what is served.

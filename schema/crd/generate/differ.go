@@ -1,4 +1,4 @@
-package main
+package generate
 
 import (
 	"encoding/json"
@@ -14,8 +14,8 @@ import (
 // How many differences are reported of one file; who wants all has git diff.
 const differencesLimit = 10
 
-// differences names the places in which two YAML documents differ, in order of path.
-func differences(found, wanted []byte) []string {
+// Differences names the places in which two YAML documents differ, in order of path.
+func Differences(found, wanted []byte) []string {
 	var f, w any
 	if err := yaml.Unmarshal(found, &f); err != nil {
 		return []string{"is not YAML: " + err.Error()}

@@ -1,4 +1,4 @@
-package main
+package generate
 
 import (
 	"testing"
@@ -38,16 +38,16 @@ func TestShorten(t *testing.T) {
 
 func TestDescribe(t *testing.T) {
 	const text = "First.\n  Second."
-	tests := map[place]string{
+	tests := map[Place]string{
 		{}:                                       "First.",
-		place{}.field("spec").field("runPolicy"): "First. Second.",
-		{path: "spec.x{}.template.spec", depth: 4, inTemplate: true}: "First.",
-		{path: "spec.deep", depth: 20, inTemplate: true}:             "",
-		{path: "spec.tfReplicaSpecs{}.restartPolicy", depth: 3}:      "First. Second.",
-		place{}.field("kind"): "First.",
-		place{}.field("spec").field("a").element("[]").field("b"):        "First. Second.",
-		{path: "status.conditions[].type", depth: 3}:                     "First. Second.",
-		{path: "spec.x{}.template.metadata", depth: 4, inTemplate: true}: "First.",
+		Place{}.field("spec").field("runPolicy"): "First. Second.",
+		{Path: "spec.x{}.template.spec", Depth: 4, InTemplate: true}: "First.",
+		{Path: "spec.deep", Depth: 20, InTemplate: true}:             "",
+		{Path: "spec.tfReplicaSpecs{}.restartPolicy", Depth: 3}:      "First. Second.",
+		Place{}.field("kind"): "First.",
+		Place{}.field("spec").field("a").element("[]").field("b"):        "First. Second.",
+		{Path: "status.conditions[].type", Depth: 3}:                     "First. Second.",
+		{Path: "spec.x{}.template.metadata", Depth: 4, InTemplate: true}: "First.",
 	}
 	for at, want := range tests {
 		if found := describe(text, at); found != want {
@@ -63,9 +63,9 @@ func TestVisitNamesEveryNodeOnce(t *testing.T) {
 		"map":  {AdditionalProperties: &crdv1.JSONSchemaPropsOrBool{Allows: true, Schema: leaf.DeepCopy()}},
 	}}
 	found := map[string]int{}
-	visit(&root, place{}, func(node *crdv1.JSONSchemaProps, at place) {
-		found[at.path]++
-		node.Description = at.path
+	Visit(&root, Place{}, func(node *crdv1.JSONSchemaProps, at Place) {
+		found[at.Path]++
+		node.Description = at.Path
 	})
 	if diff := cmp.Diff(map[string]int{"": 1, "list": 1, "list[]": 1, "list[].a": 1, "map": 1, "map{}": 1}, found); diff != "" {
 		t.Errorf("visited (-wanted +found):\n%s", diff)
@@ -89,7 +89,7 @@ func TestDifferences(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, differences([]byte(test.found), []byte(test.wanted))); diff != "" {
+			if diff := cmp.Diff(test.want, Differences([]byte(test.found), []byte(test.wanted))); diff != "" {
 				t.Errorf("(-wanted +found):\n%s", diff)
 			}
 		})
@@ -97,7 +97,7 @@ func TestDifferences(t *testing.T) {
 }
 
 func TestDifferencesAreFew(t *testing.T) {
-	lines := differences([]byte("{a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1, h: 1, i: 1, j: 1, k: 1, l: 1}"), []byte("{}"))
+	lines := Differences([]byte("{a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1, h: 1, i: 1, j: 1, k: 1, l: 1}"), []byte("{}"))
 	if len(lines) != differencesLimit+1 || lines[differencesLimit] != "and 2 more" {
 		t.Errorf("found %q", lines)
 	}

@@ -1,0 +1,294 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"stoic/cli/checkout"
+	"stoic/schema"
+	"stoic/schema/crd/check"
+)
+
+type crdCheckFlags struct {
+	files     []string
+	recursive bool
+	output    string
+	ignore    []string
+	ignored   []schema.Code // what ignore names; set by check
+	strict    bool
+	against   []string
+	engine    string
+	offline   bool
+}
+
+func newCRDCheckCommand() *cobra.Command {
+	var f crdCheckFlags
+	cmd := &cobra.Command{
+		Use:   "check [-f] FILE|DIR|-...",
+		Short: "Check CustomResourceDefinitions before a cluster gets them",
+		Long: `Check reads CustomResourceDefinitions and tells what an API server would refuse of them, and what it accepts and hurts:
+rules that keep the status of a stored object from being written, a status without observedGeneration, lists that
+server-side apply replaces whole, paths of columns and of the scale subresource that lead nowhere, versions that nothing
+converts between, and more. Objects of other kinds are skipped. It needs no cluster.
+
+With --against it tells which objects that a former definition has let through the new one would refuse, or would cut.
+
+What an API server refuses is found by its own code, which is compiled at the first call (a minute or two): it needs the
+go command and the sources of stoic, as "stoic crd generate" does. Where they are not, a note says that rules in CEL were
+not compiled and defaults not checked; --offline leaves it out without a note.
+
+"stoic explain CODE" says more about a code.
+
+Exit code: 0 no error, 1 an error, or with --strict a warning or something that was not checked, 2 a file could not be
+read or the call was wrong.`,
+		Example: `  # Check what "stoic crd generate" has written
+  stoic crd check deploy/crd
+
+  # In CI: would this pull request break objects that are stored?
+  git show main:deploy/crd/foobars.yaml > old.yaml
+  stoic crd check deploy/crd/foobars.yaml --against old.yaml --strict -o github
+
+  # The definitions of a cluster
+  kubectl get crds -o yaml | stoic crd check - --ignore ListReplaced`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.files = append(slices.Clone(f.files), args...)
+			if err := f.check(); err != nil {
+				return err
+			}
+			return f.run(cmd)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVarP(&f.files, "filename", "f", nil, "a file, a folder, or - for standard input; may be given more than once")
+	flags.BoolVarP(&f.recursive, "recursive", "R", false, "also look into the folders of a folder")
+	flags.StringVarP(&f.output, "output", "o", "text", `"text", "json" for programs, "github" for GitHub Actions, or "sarif" for code scanning`)
+	flags.StringSliceVar(&f.ignore, "ignore", nil, "pass over problems with this `code`; may be given more than once")
+	flags.BoolVar(&f.strict, "strict", false, "exit with 1 on warnings, too, and on what was not checked")
+	flags.StringSliceVar(&f.against, "against", nil, "a `file` or folder of the definitions that these take the place of; may be given more than once")
+	flags.BoolVar(&f.offline, "offline", false, "leave out what needs the go command: rules in CEL are not compiled, defaults not checked")
+	registerEngine(cmd, &f.engine)
+	_ = cmd.MarkFlagFilename("against", "yaml", "yml", "json") // the flag is defined above
+	meaning := func(code schema.Code) string { return check.TopicOf(code).Meaning }
+	for name, complete := range map[string]cobra.CompletionFunc{
+		"output": cobra.FixedCompletions([]cobra.Completion{"text", "json", "github", "sarif"}, cobra.ShellCompDirectiveNoFileComp),
+		"ignore": completeCodes(check.Codes, meaning),
+	} {
+		_ = cmd.RegisterFlagCompletionFunc(name, complete) // these flags are defined above, and have no other
+	}
+	return cmd
+}
+
+// check finds what is wrong with the call before anything is read.
+func (f *crdCheckFlags) check() (err error) {
+	switch {
+	case printerOf(f.output) == nil:
+		return usageError(fmt.Errorf(`--output: found %q, must be "text", "json", "github" or "sarif"`, f.output))
+	case len(f.files) == 0:
+		return usageError(errors.New("nothing to check: name a file or a folder, or - for standard input"))
+	case slices.Contains(f.against, "-"):
+		return usageError(errors.New("--against: names a file or a folder; standard input is for what is checked"))
+	case f.offline && f.engine != "":
+		return usageError(errors.New("--engine: has no use with --offline; leave out one of them"))
+	}
+	f.ignored, err = codesOf(f.ignore, check.Codes())
+	return err
+}
+
+// crdEntry is a definition in a file.
+type crdEntry struct {
+	entry
+	crd   *crdv1.CustomResourceDefinition // nil if it is malformed
+	found []schema.Problem
+}
+
+func (f *crdCheckFlags) run(cmd *cobra.Command) error {
+	old, err := f.readOld()
+	if err != nil {
+		return err
+	}
+	r := report{ignore: f.ignored, codes: check.Codes()}
+	entries, unread := f.read(&r, cmd.InOrStdin())
+	if unread != nil && len(entries) == 0 {
+		return unread // a report would say that nothing is wrong
+	}
+	f.compare(&r, entries, old)
+	complete := f.offline
+	if !f.offline {
+		err := f.askServer(cmd.Context(), entries, old)
+		if cmd.Context().Err() != nil {
+			return failure(cmd, err)
+		}
+		if complete = err == nil; !complete {
+			r.Notes = append(r.Notes, "rules in CEL were not compiled, and defaults not checked: "+schema.Clean(err.Error(), 400))
+		}
+	}
+	for _, e := range entries {
+		object := checked{file: e.file, name: nameIn(e.raw)}
+		r.Summary.Documents++
+		for _, p := range schema.SortProblems(e.found) {
+			severity := "warning"
+			if check.IsError(p.Code) {
+				severity = "error"
+			}
+			r.problem(e.entry, &object, severity, p)
+		}
+		r.finish(object)
+	}
+	r.printNotes(cmd.ErrOrStderr())
+	if err := printerOf(f.output)(&r, cmd.OutOrStdout()); err != nil {
+		return err
+	}
+	switch {
+	case unread != nil:
+		return unread
+	case r.Summary.Errors > 0, f.strict && (r.Summary.Warnings > 0 || !complete):
+		return &exitError{code: 1}
+	}
+	return nil
+}
+
+// read finds the definitions in all files, and continues after a file that it cannot read.
+func (f *crdCheckFlags) read(r *report, in io.Reader) (entries []*crdEntry, err error) {
+	sources, unreadable := sourcesOf(f.files, f.recursive)
+	for _, s := range sources {
+		content, err := s.read(in)
+		if err != nil {
+			unreadable = append(unreadable, err)
+			continue
+		}
+		for _, doc := range documents(content, s.stdin) {
+			r.each(cmp.Or(doc.file, s.name), doc, func(e entry) {
+				crd, found, is := crdIn(e.raw)
+				if !is {
+					r.Summary.Skipped++
+					return
+				}
+				entries = append(entries, &crdEntry{entry: e, crd: crd, found: found})
+			})
+		}
+	}
+	if len(unreadable) > 0 {
+		return entries, &exitError{code: 2, err: errors.Join(unreadable...)}
+	}
+	if len(entries) == 0 && r.Summary.Errors == 0 {
+		return nil, &exitError{code: 2, err: errors.New("no CustomResourceDefinition was found")}
+	}
+	return entries, nil
+}
+
+// crdIn reads a definition, and says what is wrong with it as far as one file tells. Is: the object is meant to be one.
+func crdIn(raw any) (crd *crdv1.CustomResourceDefinition, found []schema.Problem, is bool) {
+	fields, _ := raw.(map[string]any)
+	if kind, _ := fields["kind"].(string); kind != "CustomResourceDefinition" {
+		return nil, nil, false
+	}
+	version, _ := fields["apiVersion"].(string)
+	if want := crdv1.SchemeGroupVersion.String(); version != want {
+		return nil, []schema.Problem{{Code: check.RefusedByServer, Path: "apiVersion", Found: schema.Quote(version), Want: "be " + schema.Quote(want)}}, true
+	}
+	crd = new(crdv1.CustomResourceDefinition)
+	text, err := json.Marshal(fields)
+	if err == nil {
+		err = json.Unmarshal(text, crd)
+	}
+	if err != nil {
+		p := schema.Problem{Code: check.RefusedByServer, Found: "a definition that cannot be read: " + schema.Clean(err.Error(), 300)}
+		var mismatch *json.UnmarshalTypeError
+		if errors.As(err, &mismatch) {
+			p.Path, p.Found, p.Want = schema.Clean(mismatch.Field, 400), schema.Clean(mismatch.Value, 60), "be of type "+mismatch.Type.String()
+		}
+		return nil, []schema.Problem{p}, true
+	}
+	return crd, append(check.All(crd), check.Size(fields)...), true
+}
+
+func nameIn(raw any) name {
+	fields, _ := raw.(map[string]any)
+	meta, _ := fields["metadata"].(map[string]any)
+	of, _ := meta["name"].(string)
+	return name{Kind: "CustomResourceDefinition", Name: schema.Clean(of, 253)}
+}
+
+// readOld reads the former definitions, by name.
+func (f *crdCheckFlags) readOld() (map[string]*crdv1.CustomResourceDefinition, error) {
+	former := crdCheckFlags{files: f.against, recursive: f.recursive}
+	if len(f.against) == 0 {
+		return nil, nil
+	}
+	var r report
+	entries, err := former.read(&r, nil)
+	if err == nil && r.Summary.Errors > 0 {
+		err = &exitError{code: 2, err: errors.New("it is not YAML")}
+	}
+	old := map[string]*crdv1.CustomResourceDefinition{}
+	for _, e := range entries {
+		if e.crd == nil && err == nil {
+			err = &exitError{code: 2, err: errors.New(e.found[0].String())}
+		} else if e.crd != nil {
+			old[e.crd.Name] = e.crd
+		}
+	}
+	if err != nil {
+		return nil, &exitError{code: 2, err: fmt.Errorf("--against %s: %w", oneLine(strings.Join(f.against, ",")), err)}
+	}
+	return old, nil
+}
+
+// compare adds what the definitions change of former ones.
+func (f *crdCheckFlags) compare(r *report, entries []*crdEntry, old map[string]*crdv1.CustomResourceDefinition) {
+	for _, e := range entries {
+		switch {
+		case e.crd == nil || len(f.against) == 0:
+		case old[e.crd.Name] == nil:
+			r.Notes = append(r.Notes, fmt.Sprintf("%s is in no file of --against: it is taken for a new one", schema.Clean(e.crd.Name, 253)))
+		default:
+			e.found = append(e.found, check.Against(e.crd, old[e.crd.Name])...)
+		}
+	}
+}
+
+// askServer adds what the code of the API server says of the definitions, and of the change of former ones.
+func (f *crdCheckFlags) askServer(ctx context.Context, entries []*crdEntry, old map[string]*crdv1.CustomResourceDefinition) error {
+	type question struct {
+		CRD *crdv1.CustomResourceDefinition `json:"crd"`
+		Old *crdv1.CustomResourceDefinition `json:"old"`
+	}
+	var questions bytes.Buffer
+	var asked []*crdEntry
+	for _, e := range entries {
+		if e.crd != nil {
+			questions.Write(schema.JSON(question{e.crd, old[e.crd.Name]}))
+			asked = append(asked, e)
+		}
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	engine, err := checkout.Find(ctx, f.engine, ".")
+	if err != nil {
+		return err
+	}
+	out, err := checkout.Run(ctx, engine, "./crdcheck", questions.Bytes())
+	if err != nil {
+		return err
+	}
+	answers := json.NewDecoder(bytes.NewReader(out))
+	for _, e := range asked {
+		var refused []check.Refusal
+		if err := answers.Decode(&refused); err != nil {
+			return fmt.Errorf("read what crdcheck says: %w", err)
+		}
+		e.found = append(e.found, check.Refusals(e.crd, refused, e.found)...)
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// foobarTypes is a package of types.
+var foobarTypes = filepath.Join("..", "examples", "operators", "foobar")
+
+// TestCRDGenerate: what is written is what the types say, until one of the two changes.
+func TestCRDGenerate(t *testing.T) {
+	t.Chdir(foobarTypes)
+	folder := filepath.Join(t.TempDir(), "new", "crd")
+	file := filepath.Join(folder, "foobars.yaml")
+	for _, step := range []struct {
+		change func()
+		args   string
+		code   int
+		says   string
+	}{
+		{nil, "--check", 1, file + ": missing\n"},
+		{nil, "", 0, file + ": written\n"},
+		{nil, "", 0, file + ": unchanged\n"},
+		{nil, "--check", 0, file + ": unchanged\n"},
+		{func() { edit(t, file, "maxLength: 253", "maxLength: 254") }, "--check", 1, file + ": differs\n  .spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.target.maxLength: found 254, wanted 253\n"},
+		{nil, "", 0, file + ": written\n"},
+	} {
+		if step.change != nil {
+			step.change()
+		}
+		out, errOut, code := called(append([]string{"stoic", "crd", "generate", ".", "-o", folder}, strings.Fields(step.args)...)...)
+		if code != step.code || errOut != "" || !strings.Contains(out, step.says) {
+			t.Errorf("%s: code %d, stdout %q, stderr %q, want %d, %q", step.args, code, out, errOut, step.code, step.says)
+		}
+	}
+	out, errOut, code := called("stoic", "crd", "generate", ".")
+	text, err := os.ReadFile(file)
+	if err != nil || code != 0 || errOut != "" || strings.Count(out, "\nkind: CustomResourceDefinition\n") != 2 || !strings.HasSuffix(out, "---\n"+string(text)) {
+		t.Errorf("on standard output: code %d, stderr %q, %v\n%s", code, errOut, err, out)
+	}
+}
+
+func edit(t *testing.T, file, from, to string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil || !bytes.Contains(text, []byte(from)) {
+		t.Fatalf("%s holds no %q: %v", file, from, err)
+	}
+	write(t, file, bytes.Replace(text, []byte(from), []byte(to), 1))
+}
+
+// TestCRDGenerateOfNothing: a package that makes no definition is an error that says why.
+func TestCRDGenerateOfNothing(t *testing.T) {
+	engine, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	write(t, filepath.Join(folder, "go.mod"), []byte("module example.com/x\n\ngo 1.26\n"))
+	write(t, filepath.Join(folder, "plain", "x.go"), []byte("package plain\n\ntype Foo struct{}\n"))
+	write(t, filepath.Join(folder, "broken", "x.go"), []byte("// +groupName=example.com\npackage broken\n\nfunc {\n"))
+	t.Chdir(folder)
+	for pattern, says := range map[string]string{
+		"./plain":   "no type of the package is marked +kubebuilder:object:root=true",
+		"./broken":  "controller-gen cannot read it",
+		"./nowhere": "nowhere",
+	} {
+		out, errOut, code := called("stoic", "crd", "generate", pattern, "--engine", engine)
+		if code != 1 || out != "" || !strings.Contains(errOut, says) || strings.Contains(errOut, "Usage:") {
+			t.Errorf("%s: code %d, stdout %q, stderr %q, want %q", pattern, code, out, errOut, says)
+		}
+	}
+	out, errOut, code := called("stoic", "crd", "generate", "./plain")
+	if code != 1 || out != "" || !strings.Contains(errOut, "the sources of stoic were not found") {
+		t.Errorf("without sources: code %d, %q, %q", code, out, errOut)
+	}
+	t.Setenv("PATH", folder)
+	if _, errOut, code = called("stoic", "crd", "generate", "./plain", "--engine", engine); code != 1 || !strings.Contains(errOut, "this needs Go") {
+		t.Errorf("without go: code %d, %q", code, errOut)
+	}
+}
+
+// mixed holds a definition with problems, in a list, behind another object.
+const mixed = `kind: ConfigMap
+apiVersion: v1
+---
+apiVersion: v1
+kind: List
+items:
+  - apiVersion: apiextensions.k8s.io/v1
+    kind: CustomResourceDefinition
+    metadata: {name: widgets.example.com}
+    spec:
+      group: example.com
+      scope: Namespaced
+      names: {kind: Widget, listKind: WidgetList, plural: widgets, singular: widget}
+      versions:
+        - name: v1
+          served: true
+          storage: true
+          subresources: {status: {}}
+          schema:
+            openAPIV3Schema:
+              type: object
+              properties:
+                spec:
+                  type: object
+                  properties:
+                    size: {type: integer, default: x}
+                    name:
+                      type: string
+                      maxLength: 9
+                      x-kubernetes-validations:
+                        - rule: self.nope()
+                status:
+                  type: object
+                  properties: {phase: {type: string}}
+`
+
+// TestCRDCheck: problems stand at their place, what is found without an API server and what its code says.
+func TestCRDCheck(t *testing.T) {
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	write(t, filepath.Join(folder, "mixed.yaml"), []byte(mixed))
+	write(t, filepath.Join(folder, "rule.yaml"), []byte(strings.Replace(mixed, ", default: x", "", 1)))
+	write(t, filepath.Join(folder, "old.yaml"), []byte(strings.NewReplacer("maxLength: 9", "maxLength: 10", "name: v1", "name: v2", "default: x", "default: 1", "- rule: self.nope()", "[]").Replace(mixed)))
+	write(t, filepath.Join(folder, "none.yaml"), []byte("kind: ConfigMap\n"))
+	write(t, filepath.Join(folder, "beta.yaml"), []byte("apiVersion: apiextensions.k8s.io/v1beta1\nkind: CustomResourceDefinition\n"))
+	write(t, filepath.Join(folder, "typed.yaml"), []byte(strings.Replace(mixed, "served: true", "served: 5", 1)))
+	t.Chdir(folder)
+	for _, test := range []struct {
+		args string
+		code int
+		out  []string
+		says string // on standard error
+	}{
+		{"mixed.yaml --offline", 0, []string{
+			"mixed.yaml:31:27: warning: spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.name.x-kubernetes-validations[0]: found the rule \"self.nope()\", must be evaluable",
+			"mixed.yaml:33:19: warning: spec.versions[0].schema.openAPIV3Schema.properties.status: found a status without observedGeneration, must have one, of type integer [NoObservedGeneration]",
+			"mixed.yaml: CustomResourceDefinition widgets.example.com: 2 warnings\n1 document checked, 0 rejected, 2 warnings, 1 of other kinds skipped\n"}, ""},
+		{"mixed.yaml --offline --strict", 1, nil, ""},
+		{"mixed.yaml --offline --strict --ignore NoObservedGeneration,StatusAtRisk", 0, []string{"2 findings ignored"}, ""},
+		{"mixed.yaml --engine " + root, 1, []string{
+			"mixed.yaml:26:52: error: spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.size.default: must be of type integer: \"string\" [DefaultRefused]"}, ""},
+		{"rule.yaml --engine " + root, 1, []string{
+			"rule.yaml:31:33: error: spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.name.x-kubernetes-validations[0].rule: ", "undeclared reference to 'nope'", "[RuleRefused]"}, ""},
+		{"mixed.yaml", 0, []string{"2 warnings"}, "note: rules in CEL were not compiled, and defaults not checked: the sources of stoic were not found"},
+		{"mixed.yaml --strict --ignore NoObservedGeneration,StatusAtRisk", 1, nil, "note: rules in CEL were not compiled"},
+		{"mixed.yaml --offline --against old.yaml", 1, []string{"found the new rule \"self.nope()\"", "found 9, must be at least 10, as it was [RejectsStored]", "no version \"v2\", in which objects may be stored, must have it until none is"}, ""},
+		{"mixed.yaml --against old.yaml --engine " + root, 1, []string{"status.storedVersions[0]: ", "v2 was previously a storage version", "[RefusedByServer]"}, ""},
+		{"mixed.yaml --offline --against none.yaml", 2, nil, "--against none.yaml: no CustomResourceDefinition was found"},
+		{"mixed.yaml --offline --against beta.yaml", 2, nil, `--against beta.yaml: apiVersion: found "apiextensions.k8s.io/v1beta1"`},
+		{"none.yaml --offline", 2, nil, "no CustomResourceDefinition was found"},
+		{"beta.yaml --offline", 1, []string{`beta.yaml:1:13: error: apiVersion: found "apiextensions.k8s.io/v1beta1", must be "apiextensions.k8s.io/v1" [RefusedByServer]`}, ""},
+		{"typed.yaml --offline", 1, []string{"found number, must be of type bool [RefusedByServer]"}, ""},
+		{"mixed.yaml --offline -o github", 0, []string{"::warning file=mixed.yaml,line=31,col=27,title=StatusAtRisk::spec.versions[0]"}, ""},
+		{"mixed.yaml --offline -o sarif", 0, []string{`"id": "StatusBlocked"`, `"ruleId": "StatusAtRisk"`, `"startLine": 31`}, ""},
+	} {
+		t.Run(test.args, func(t *testing.T) {
+			out, errOut, code := called(append([]string{"stoic", "crd", "check"}, strings.Fields(test.args)...)...)
+			for _, part := range test.out {
+				if !strings.Contains(out, part) {
+					t.Errorf("it does not say %q", part)
+				}
+			}
+			if code != test.code || !strings.Contains(errOut, test.says) || test.says == "" && errOut != "" || t.Failed() {
+				t.Errorf("code %d, want %d; stderr %q, want %q; stdout:\n%s", code, test.code, errOut, test.says, out)
+			}
+		})
+	}
+}
+
+// TestCRDCheckForPrograms: JSON is the report of stoic validate, and standard input is a file.
+func TestCRDCheckForPrograms(t *testing.T) {
+	var out, errOut bytes.Buffer
+	code := Main([]string{"stoic", "crd", "check", "--offline", "-o", "json", "-"}, strings.NewReader(mixed), &out, &errOut)
+	var r report
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil || code != 0 || errOut.Len() > 0 {
+		t.Fatalf("code %d, %v, %s", code, err, errOut.String())
+	}
+	if len(r.Results) != 2 || r.Results[0].File != standardInput || r.Results[0].Object.Name != "widgets.example.com" || r.Summary.Skipped != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestCRDCheckOfOurs: no definition of this project has an error, also for the code of the API server.
+func TestCRDCheckOfOurs(t *testing.T) {
+	out, errOut, code := called("stoic", "crd", "check", "../deploy/crd", "../deploy/mpijob-v2beta1", "../examples/operators/foobar/deploy/crd")
+	if code != 0 || errOut != "" || !strings.Contains(out, "9 documents checked, 0 rejected") {
+		t.Errorf("code %d, stderr %q\n%s", code, errOut, out)
+	}
+}

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// newOperator writes an operator into a new folder, and returns the folder and what is printed.
+func newOperator(t *testing.T, args ...string) (folder, out string) {
+	t.Helper()
+	folder = filepath.Join(t.TempDir(), "made")
+	out, errOut, code := called(append([]string{"stoic", "init", "operator", "--dir", folder, "--engine", ".."}, args...)...)
+	if code != 0 || errOut != "" {
+		t.Fatalf("code %d, stderr %q", code, errOut)
+	}
+	return folder, out
+}
+
+// shell runs a command line in a folder.
+func shell(t *testing.T, folder, line string) (out string) {
+	t.Helper()
+	cmd := exec.Command("bash", "-c", line)
+	cmd.Dir = folder
+	text, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", line, err, text)
+	}
+	return string(text)
+}
+
+// TestInitOperator: what is written is formatted, builds, passes its tests, and is what make verify of it asks for. The test on a
+// control plane is run by TestStarter of test/integration.
+func TestInitOperator(t *testing.T) {
+	for name, args := range map[string][]string{
+		"all types":  {"--group", "apps.example.com", "--kind", "FooBar", "--version", "v1", "--fields", "b:int,a:string,c:[]string,d:bool,e:[]int", "--module", "example.com/team/foobar"},
+		"cluster":    {"--group", "x.example.com", "--kind", "String", "--cluster", "--plural", "many-strings", "--fields", "items:[]string"},
+		"odd fields": {"--group", "x.example.com", "--kind", "Controller", "--version", "v2beta3", "--fields", "type:bool,kind:string,func:[]int"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder, _ := newOperator(t, args...)
+			if unformatted := shell(t, folder, "gofmt -l ."); unformatted != "" {
+				t.Errorf("not formatted: %s", unformatted)
+			}
+			shell(t, folder, "go vet ./... && go test -short ./...")
+			said := shell(t, folder, "go tool stoic crd check deploy/crd --offline --strict; go tool stoic crd generate . -o deploy/crd --check")
+			if !strings.Contains(said, "1 document checked, 0 rejected\n") || !strings.HasSuffix(said, ": unchanged\n") {
+				t.Error(said)
+			}
+			if left, err := filepath.Glob(filepath.Join(filepath.Dir(folder), ".*")); err != nil || len(left) > 0 {
+				t.Errorf("left behind: %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// TestInitIsTidy: go.mod is as go mod tidy writes it, so that an author's first one changes nothing.
+func TestInitIsTidy(t *testing.T) {
+	folder, _ := newOperator(t, "--group", "apps.example.com", "--kind", "Widget")
+	before, err := os.ReadFile(filepath.Join(folder, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shell(t, folder, "go mod tidy")
+	after, err := os.ReadFile(filepath.Join(folder, "go.mod"))
+	if diff := cmp.Diff(string(before), string(after)); err != nil || diff != "" {
+		t.Errorf("%v; go mod tidy changes (-written +tidy):\n%s\nsee starter.needless", err, diff)
+	}
+}
+
+// TestInitPrints: the commands that are printed work as they stand there.
+func TestInitPrints(t *testing.T) {
+	folder, out := newOperator(t, "--group", "apps.example.com", "--kind", "Widget")
+	var lines []string
+	for line := range strings.Lines(out) {
+		if command, ok := strings.CutPrefix(line, "  $ "); ok && !strings.HasPrefix(command, "go test ./...") { // which takes a control plane
+			lines = append(lines, strings.TrimSpace(command))
+		}
+	}
+	if len(lines) != 5 || lines[0] != "cd "+folder {
+		t.Fatalf("%q", lines)
+	}
+	if said := shell(t, ".", strings.Join(lines, " && ")); !strings.Contains(said, "ok  \tapps.example.com/widget-operator") {
+		t.Error(said)
+	}
+	if !strings.Contains(out, "stoic is not published: go.mod takes it from ") {
+		t.Errorf("it does not say where the engine is from:\n%s", out)
+	}
+}
+
+// TestInitWritesAllOrNothing: what cannot be finished leaves nothing, and an empty folder is taken.
+func TestInitWritesAllOrNothing(t *testing.T) {
+	engine, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent := t.TempDir()
+	t.Chdir(parent)
+	t.Setenv("GOFLAGS", "") // which the next line would be read with
+	t.Setenv("PATH", parent)
+	args := []string{"stoic", "init", "operator", "--group", "apps.example.com", "--kind", "Widget", "--engine", engine}
+	if _, errOut, code := called(args...); code != 1 || !strings.Contains(errOut, "this needs Go") {
+		t.Errorf("without go: code %d, %q", code, errOut)
+	}
+	if entries, err := os.ReadDir(parent); err != nil || len(entries) > 0 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+func TestInitIntoAnEmptyFolder(t *testing.T) {
+	engine, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	args := []string{"stoic", "init", "operator", "--group", "apps.example.com", "--kind", "Widget", "--engine", engine}
+	if err := os.Mkdir("widget-operator", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, errOut, code := called(args...); code != 0 || errOut != "" {
+		t.Errorf("into an empty folder: code %d, %q", code, errOut)
+	}
+	before, err := os.ReadDir("widget-operator")
+	if err != nil || len(before) < 10 {
+		t.Fatalf("%v, %v", before, err)
+	}
+	if _, errOut, code := called(args...); code != 2 || !strings.Contains(errOut, "must be a new or an empty folder") {
+		t.Errorf("into a folder with files: code %d, %q", code, errOut)
+	}
+}
+
+// TestInitCompletes: the types of fields, and versions.
+func TestInitCompletes(t *testing.T) {
+	for begun, want := range map[string]string{"--fields a:": "a:string\n", "--fields a:int,b:": "a:int,b:[]string\n", "--version v": "v1alpha1\n", "--gro": "--group\t"} {
+		out, _, code := called(append([]string{"stoic", "__complete", "init", "operator"}, strings.Fields(begun)...)...)
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("%s: code %d, %q, want %q", begun, code, out, want)
+		}
+	}
+}

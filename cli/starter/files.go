@@ -1,0 +1,130 @@
+package starter
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"fmt"
+	"go/format"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"text/template"
+)
+
+//go:embed files
+var templates embed.FS
+
+// Files are those of the module, by their paths with slashes, but for deploy/crd, which `stoic crd generate` makes of the types.
+// The versions of what it requires are those of the engine.
+func (o Operator) Files() (map[string][]byte, error) {
+	files := map[string][]byte{}
+	err := fs.WalkDir(templates, "files", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := o.render(name)
+		if err != nil {
+			return err
+		}
+		to := strings.TrimSuffix(strings.TrimPrefix(name, "files/"), ".tmpl")
+		if to == "gitignore" {
+			to = ".gitignore"
+		}
+		files[to] = text
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("write the files of the operator: %w", err)
+	}
+	if files["go.mod"], err = o.goMod(); err != nil {
+		return nil, err
+	}
+	if files["go.sum"], err = os.ReadFile(filepath.Join(o.Engine, "go.sum")); err != nil {
+		return nil, fmt.Errorf("read the sums of the engine's dependencies: %w", err)
+	}
+	return files, nil
+}
+
+func (o Operator) render(name string) ([]byte, error) {
+	text, err := fs.ReadFile(templates, name)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := template.New(name).Delims("[[", "]]").Option("missingkey=error").Parse(string(text))
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := parsed.Execute(&b, o); err != nil {
+		return nil, err
+	}
+	if path.Ext(strings.TrimSuffix(name, ".tmpl")) != ".go" {
+		return b.Bytes(), nil
+	}
+	formatted, err := format.Source(b.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("format %s: %w", name, err)
+	}
+	return formatted, nil
+}
+
+var (
+	requirement = regexp.MustCompile(`(?m)^\t(\S+) (v\S+)(?: // indirect)?$`)
+	goVersion   = regexp.MustCompile(`(?m)^go \S+$`)
+)
+
+// needless are modules that only tests of the engine need: without them go.mod is tidy, which a test holds.
+func needless() []string {
+	return []string{"cel.dev/expr", "github.com/antlr4-go/antlr/v4", "github.com/blang/semver/v4", "github.com/google/cel-go", "github.com/google/go-cmp",
+		"github.com/kylelemons/godebug", "go.opentelemetry.io/otel", "go.opentelemetry.io/otel/trace", "golang.org/x/exp", "golang.org/x/tools",
+		"google.golang.org/genproto/googleapis/api", "google.golang.org/genproto/googleapis/rpc", "k8s.io/apiserver", "k8s.io/component-base", "pgregory.net/rapid"}
+}
+
+// goMod requires what the engine requires: the program and the tool are compiled from the same versions.
+func (o Operator) goMod() ([]byte, error) {
+	engine, err := os.ReadFile(filepath.Join(o.Engine, "go.mod"))
+	if err != nil {
+		return nil, fmt.Errorf("read what the engine requires: %w", err)
+	}
+	direct, indirect := "\tstoic v0.0.0\n", ""
+	for _, r := range requirement.FindAllStringSubmatch(string(engine), -1) {
+		switch {
+		case slices.Contains(needless(), r[1]):
+		case r[1] == "k8s.io/apimachinery":
+			direct = "\t" + r[1] + " " + r[2] + "\n" + direct
+		default:
+			indirect += "\t" + r[1] + " " + r[2] + " // indirect\n"
+		}
+	}
+	lines := strings.SplitAfter(indirect, "\n")
+	slices.SortFunc(lines, func(a, b string) int { return cmp.Compare(a, b) })
+	return fmt.Appendf(nil, `module %s
+
+%s
+
+// go tool stoic: it generates and checks the CRD, and starts a control plane.
+tool stoic
+
+require (
+%s)
+
+require (
+%s)
+
+// stoic is not published: it is taken from its sources.
+replace stoic => %s
+`, o.Module, goVersion.FindString(string(engine)), direct, strings.Join(lines, ""), quoted(o.Engine)), nil
+}
+
+// quoted is a path as go.mod takes it.
+func quoted(path string) string {
+	if strings.ContainsAny(path, " \t\"'`,()[]{}") {
+		return fmt.Sprintf("%q", path)
+	}
+	return path
+}

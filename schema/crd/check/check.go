@@ -1,0 +1,173 @@
+package check
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"stoic/schema"
+)
+
+// problems are collected here.
+type problems []schema.Problem
+
+func (p *problems) add(code schema.Code, path, found, want, hint string) {
+	*p = append(*p, schema.Problem{Code: code, Path: schema.Clean(path, 1000), Found: schema.Clean(found, 300), Want: schema.Clean(want, 400), Hint: schema.Clean(hint, 400)})
+}
+
+// All says what API servers accept of a definition and hurts, and what is not structural. It is total, and changes nothing.
+func All(crd *crdv1.CustomResourceDefinition) (found []schema.Problem) {
+	var p problems
+	for i := range crd.Spec.Versions {
+		v := version{CustomResourceDefinitionVersion: &crd.Spec.Versions[i], at: fmt.Sprintf("spec.versions[%d]", i)}
+		if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
+			continue // which the API server says in its own words
+		}
+		v.root = v.Schema.OpenAPIV3Schema
+		p.structure(v)
+		p.status(v)
+		p.lists(v)
+		p.rules(v)
+		p.unknown(v)
+		p.paths(v)
+	}
+	p.versions(crd)
+	return p
+}
+
+// version of a definition that has a schema, and where it stands.
+type version struct {
+	*crdv1.CustomResourceDefinitionVersion
+	at   string
+	root *crdv1.JSONSchemaProps
+}
+
+func (v version) schemaAt() string { return v.at + ".schema.openAPIV3Schema" }
+
+// structure asks the API server's own code.
+func (p *problems) structure(v version) {
+	props := new(apiextensions.JSONSchemaProps)
+	if err := crdv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v.root, props, nil); err != nil {
+		p.add(NotStructural, v.schemaAt(), "a schema that cannot be read: "+err.Error(), "", "")
+		return
+	}
+	s, err := structural.NewStructural(props)
+	if err != nil {
+		p.add(NotStructural, v.schemaAt(), "", "be structural: "+err.Error(), "")
+		return
+	}
+	for _, e := range structural.ValidateStructural(nil, s) {
+		p.add(NotStructural, v.schemaAt()+"."+dotted(e.Field), "", strings.TrimPrefix(says(e), "must "), "")
+	}
+}
+
+func says(e *field.Error) string {
+	if e.Type == field.ErrorTypeRequired && e.Detail == "" {
+		return "be set"
+	}
+	return e.Detail
+}
+
+// annotationLimit is what all annotations of an object together may have, in bytes.
+const annotationLimit = 256 * 1024
+
+// Size says whether a plain kubectl apply can keep the definition in its annotation. Document is what the file holds.
+func Size(document map[string]any) []schema.Problem {
+	text, err := json.Marshal(document) // which escapes <, > and &, as kubectl does
+	if err != nil {
+		return nil // it was JSON before
+	}
+	var p problems
+	if size := len("kubectl.kubernetes.io/last-applied-configuration") + len(text) + 1; size > annotationLimit {
+		p.add(TooLargeForApply, "metadata", fmt.Sprintf("a definition of %d bytes", size), fmt.Sprintf("have at most %d for a plain kubectl apply", annotationLimit), "")
+	}
+	return p
+}
+
+// status says what is missing for an operator to write one.
+func (p *problems) status(v version) {
+	if v.Subresources == nil || v.Subresources.Status == nil {
+		p.add(NoStatusSubresource, v.at, "no status subresource", "have one", "add subresources: {status: {}}")
+		return
+	}
+	status, ok := v.root.Properties["status"]
+	switch {
+	case !ok && keeps(v.root):
+	case !ok:
+		p.add(NoStatusSchema, v.schemaAt()+".properties", "no status", "have one, as there is a status subresource", "")
+	case keeps(&status):
+	default:
+		if _, ok := status.Properties["observedGeneration"]; !ok {
+			p.add(NoObservedGeneration, v.schemaAt()+".properties.status", "a status without observedGeneration", "have one, of type integer", "")
+		}
+	}
+}
+
+// keeps: unknown fields stay.
+func keeps(node *crdv1.JSONSchemaProps) bool {
+	return node.XPreserveUnknownFields != nil && *node.XPreserveUnknownFields
+}
+
+func (p *problems) unknown(v version) {
+	if keeps(v.root) {
+		p.add(UnknownFieldsKept, v.schemaAt()+".x-kubernetes-preserve-unknown-fields", "true for the whole object", "be set on the fields that need it alone", "")
+	}
+}
+
+func (p *problems) lists(v version) {
+	visit(v.root, v.schemaAt(), func(node *crdv1.JSONSchemaProps, at string) {
+		if node.Type != "array" || node.XListType != nil || strings.HasSuffix(at, ".metadata.properties.finalizers") {
+			return // those of embedded metadata are written by generators, and not by authors
+		}
+		hint := "add x-kubernetes-list-type: atomic if that is meant, or set"
+		if node.Items != nil && node.Items.Schema != nil && node.Items.Schema.Type == "object" {
+			hint = "add x-kubernetes-list-type: map and x-kubernetes-list-map-keys, or atomic if that is meant"
+		}
+		p.add(ListReplaced, at, "a list without x-kubernetes-list-type", "say how it is merged", hint)
+	})
+}
+
+// versions that nothing converts between.
+func (p *problems) versions(crd *crdv1.CustomResourceDefinition) {
+	if crd.Spec.Conversion != nil && crd.Spec.Conversion.Strategy != crdv1.NoneConverter {
+		return
+	}
+	var first *crdv1.CustomResourceDefinitionVersion
+	for i := range crd.Spec.Versions {
+		v := &crd.Spec.Versions[i]
+		if v.Storage {
+			first = v
+		}
+	}
+	if first == nil || first.Schema == nil {
+		return
+	}
+	for i := range crd.Spec.Versions {
+		v := &crd.Spec.Versions[i]
+		if v == first || !v.Served || v.Schema == nil || !different(first.Schema.OpenAPIV3Schema, v.Schema.OpenAPIV3Schema) {
+			continue
+		}
+		p.add(VersionsDiffer, fmt.Sprintf("spec.versions[%d].schema", i), fmt.Sprintf("another schema than that of %s, and no conversion", schema.Quote(first.Name)),
+			"have the same one, or a conversion", "")
+	}
+}
+
+// different: one of two schemas keeps or refuses what the other does not.
+func different(a, b *crdv1.JSONSchemaProps) bool {
+	if a == nil || b == nil {
+		return a != b
+	}
+	a, b = a.DeepCopy(), b.DeepCopy()
+	for _, root := range []*crdv1.JSONSchemaProps{a, b} {
+		visit(root, "", func(node *crdv1.JSONSchemaProps, _ string) {
+			node.Description, node.Title, node.Example, node.ExternalDocs = "", "", nil, nil
+		})
+	}
+	return !reflect.DeepEqual(a, b)
+}

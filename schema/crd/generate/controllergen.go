@@ -1,0 +1,85 @@
+package generate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// ErrNoTypes: no type of the package is marked as that of an object.
+var ErrNoTypes = errors.New("no type of the package is marked +kubebuilder:object:root=true, or the package has no marker +groupName=GROUP")
+
+// CRDs runs controller-gen over a package, a pattern as the go command takes it, in a folder of its module, and returns what it
+// makes in order of file name. The file of controller-gen is that of checkout.Tool: its version is fixed in tools/go.mod of the
+// engine. The types of Kubernetes are of the version in the package's own go.mod. It calls the go command.
+func CRDs(ctx context.Context, program, folder, types string) ([]*crdv1.CustomResourceDefinition, error) {
+	out, err := os.MkdirTemp("", "crd")
+	if err != nil {
+		return nil, fmt.Errorf("make a directory for controller-gen: %w", err)
+	}
+	defer os.RemoveAll(out)
+	tool := exec.CommandContext(ctx, program, "crd:crdVersions=v1,generateEmbeddedObjectMeta=true", "paths="+types, "output:crd:dir="+out)
+	tool.Dir = folder
+	if text, err := tool.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("controller-gen cannot read it: %w\n%s", err, complaint(text))
+	}
+	return readAll(out)
+}
+
+// complaint is what controller-gen says, without the help that it prints behind every error.
+func complaint(text []byte) string {
+	said, _, _ := strings.Cut(string(text), "\nUsage:")
+	said, _, _ = strings.Cut(said, "Error: not all generators ran successfully")
+	return strings.TrimSpace(said)
+}
+
+func readAll(dir string) ([]*crdv1.CustomResourceDefinition, error) {
+	names, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil {
+		return nil, fmt.Errorf("list what controller-gen wrote: %w", err)
+	}
+	if len(names) == 0 {
+		return nil, ErrNoTypes
+	}
+	var all []*crdv1.CustomResourceDefinition
+	for _, name := range names {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("read what controller-gen wrote: %w", err)
+		}
+		crd := new(crdv1.CustomResourceDefinition)
+		if err := yaml.UnmarshalStrict(raw, crd); err != nil {
+			return nil, fmt.Errorf("parse %s of controller-gen: %w", filepath.Base(name), err)
+		}
+		all = append(all, crd)
+	}
+	return all, nil
+}
+
+// Encode writes only what an author would: the Go type has a status, which is the API server's.
+func Encode(crd *crdv1.CustomResourceDefinition) ([]byte, error) {
+	raw, err := yaml.Marshal(crd)
+	if err != nil {
+		return nil, fmt.Errorf("encode CRD %s: %w", crd.Name, err)
+	}
+	var fields map[string]any
+	if err := yaml.Unmarshal(raw, &fields); err != nil {
+		return nil, fmt.Errorf("read back CRD %s: %w", crd.Name, err)
+	}
+	delete(fields, "status")
+	if metadata, ok := fields["metadata"].(map[string]any); ok {
+		delete(metadata, "creationTimestamp")
+	}
+	text, err := yaml.Marshal(fields)
+	if err != nil {
+		return nil, fmt.Errorf("encode CRD %s: %w", crd.Name, err)
+	}
+	return text, nil
+}

@@ -1,0 +1,171 @@
+package schema_test
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"stoic/schema"
+)
+
+var (
+	foobars = schema.Resource{Group: "test.example.com", Version: "v1", Plural: "foobars", Kind: "FooBar"}
+	web     = &schema.Head{Resource: foobars, Meta: metav1.ObjectMeta{Namespace: "team-a", Name: "web", UID: "0001", Generation: 2}}
+	noon    = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+)
+
+func ExampleResource() {
+	nodes := schema.Resource{Version: "v1", Plural: "nodes", Kind: "Node", Cluster: true}
+	fmt.Println(foobars.APIVersion(), nodes.APIVersion())
+	// Output: test.example.com/v1 v1
+}
+
+// Whatever is wrong with an object is said in this form.
+func ExampleProblem() {
+	fmt.Println(schema.Problem{Code: schema.TypeMismatch, Path: "spec.replicas", Found: `string "4"`, Want: "be an integer", Hint: "remove the quotes"})
+	fmt.Println(schema.Problem{Code: schema.UnknownField, Path: "spec.replica", Hint: schema.DidYouMean("replica", []string{"replicas"}, "")})
+	// Output:
+	// spec.replicas: found string "4", must be an integer; remove the quotes
+	// spec.replica: unknown field; did you mean "replicas"?
+}
+
+func ExampleCode() {
+	fmt.Println(schema.OutOfRange.Meaning())
+	fmt.Println(schema.OutOfRange.Remedy())
+	// Output:
+	// A number is too small or too large for its field.
+	// Choose a number within the bounds that the message names.
+}
+
+// A head is there for malformed objects, too.
+func ExampleHead() {
+	fmt.Println(web.Key(), web.Reaches("team-a"), web.Reaches("team-b"))
+	// Output: team-a/web true false
+}
+
+func rejected() schema.Observed {
+	return schema.Observed{Head: web, Now: noon, Rejection: &schema.Rejection{Problems: []schema.Problem{
+		{Code: schema.MissingField, Path: "spec.target", Want: "be set"}}}}
+}
+
+// A decision looks at a rejection as at any other observation. Its text for the condition says what follows and what to do.
+func ExampleRejection() {
+	o := rejected()
+	fmt.Println(schema.Summarize(o.Rejection.Problems, o.Rejection.More, "nothing was created", "Edit the FooBar to retry."))
+	// Output: 1 problem, nothing was created: [1] spec.target: must be set. Edit the FooBar to retry.
+}
+
+func ExampleRejectionEvents() {
+	o := rejected()
+	for _, e := range schema.RejectionEvents(o, schema.RejectedSince(o, nil, "Stalled")) {
+		fmt.Println(e.Type, e.Reason, e.FieldPath, e.Message)
+	}
+	// Output: Warning FooBarFailedValidation spec.target spec.target: must be set
+}
+
+// What has not changed keeps its transition time, so that no write follows.
+func ExampleConditions() {
+	ready := metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Exists"}
+	first := schema.Conditions(nil, 1, noon, ready)
+	again := schema.Conditions(first, 2, noon.Add(time.Hour), ready)
+	fmt.Println(again[0].LastTransitionTime.UTC().Format(time.TimeOnly), again[0].ObservedGeneration)
+	// Output: 12:00:00 2
+}
+
+func ExampleObserved() {
+	o := schema.Observed{Head: web, Children: []schema.Children{{Resource: schema.ConfigMaps(), Items: []schema.Child{{Namespace: "team-a", Name: "web", UID: "0002"}}}}}
+	fmt.Println(len(o.Of(schema.ConfigMaps())), o.Child(schema.ConfigMaps(), "team-a", "web").UID, o.Child(schema.ConfigMaps(), "team-a", "other"))
+	// Output: 1 0002 <nil>
+}
+
+// That a resource cannot be seen is another thing than that there is nothing.
+func ExampleChildren() {
+	o := schema.Observed{Children: []schema.Children{{Resource: schema.Jobs(), Unknown: true, Why: "the API server does not serve it", Absent: true}}}
+	for _, c := range o.Children {
+		if c.Unknown {
+			fmt.Println(c.Resource.Kind + ": " + c.Why)
+		}
+	}
+	// Output: Job: the API server does not serve it
+}
+
+// What is planned for a child holds only for the very object that was seen.
+func ExampleChild() {
+	c := &schema.Child{Namespace: "team-a", Name: "web", UID: "0002", ResourceVersion: "7"}
+	fmt.Println(string(c.Patch(schema.ConfigMaps(), map[string]any{"data": map[string]string{"a": "b"}}).Body))
+	fmt.Println(c.Deletion(schema.ConfigMaps()).UID)
+	// Output:
+	// {"data":{"a":"b"},"metadata":{"resourceVersion":"7","uid":"0002"}}
+	// 0002
+}
+
+func ExamplePatch() {
+	c := &schema.Child{Namespace: "team-a", Name: "task", UID: "0003", ResourceVersion: "9"}
+	p := c.PatchStatus(foobars, map[string]any{"phase": "Done"})
+	fmt.Println(p.Subresource, string(p.Body))
+	// Output: status {"metadata":{"resourceVersion":"9","uid":"0003"},"status":{"phase":"Done"}}
+}
+
+// Where the decision rests on the content of the object, and not only on its being there, the version is a condition, too.
+func ExampleDeletion() {
+	c := schema.Child{Namespace: "team-a", Name: "web", UID: "0002", ResourceVersion: "7"}
+	d := c.Deletion(schema.ConfigMaps())
+	d.ResourceVersion = c.ResourceVersion
+	fmt.Println(d.Resource.Kind, d.Namespace+"/"+d.Name, d.UID, d.ResourceVersion)
+	// Output: ConfigMap team-a/web 0002 7
+}
+
+func ExampleObject() {
+	o := schema.Object{Resource: schema.ConfigMaps(), Namespace: "team-a", Name: "web", Body: schema.JSON(map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": schema.ChildMeta(web, "team-b", "web", map[string]string{"app": "foobar"}, "test.example.com/owner")})}
+	fmt.Println(string(o.Body)) // an owner reference does not reach another namespace
+	// Output: {"apiVersion":"v1","kind":"ConfigMap","metadata":{"annotations":{"test.example.com/owner":"test.example.com/v1 FooBar team-a/web 0001"},"labels":{"app":"foobar"},"name":"web","namespace":"team-b"}}
+}
+
+func ExamplePlan() {
+	type status struct {
+		ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	}
+	plan := schema.Plan{Rule: "Create", AddFinalizers: []string{"test.example.com/cleanup"}, Status: &status{ObservedGeneration: 2},
+		Create: []schema.Object{{Resource: schema.ConfigMaps(), Namespace: "team-a", Name: "web"}}, Requeue: time.Minute}
+	fmt.Println(plan.Rule, string(schema.JSON(plan.Status)), len(plan.Create), plan.Requeue)
+	// Output: Create {"observedGeneration":2} 1 1m0s
+}
+
+// What must be on record before something is deleted, and has no place in a status, is an annotation of the object.
+func ExampleAnnotate() {
+	plan := schema.Plan{Rule: "Restart", Annotate: &schema.Annotate{Values: map[string]string{"test.example.com/restarts": "3"}},
+		Delete: []schema.Deletion{{Resource: schema.Pods(), Namespace: "team-a", Name: "web-0", UID: types.UID("0004")}}}
+	fmt.Println(plan.Annotate.Values, plan.Delete[0].Name)
+	// Output: map[test.example.com/restarts:3] web-0
+}
+
+// Of two events with the same reason, occasion and key one is sent.
+func ExampleEvent() {
+	e := schema.Event{Type: "Normal", Reason: "Moved", Message: "3 of 5 parts are moved", Occasion: "generation 2", Key: "moving", Settle: time.Second, Since: noon}
+	fmt.Println(e.Reason, e.Message)
+	// Output: Moved 3 of 5 parts are moved
+}
+
+// What the API server refused to create is an observation of the next decision.
+func ExampleRefusal() {
+	o := schema.Observed{Refused: []schema.Refusal{{Resource: schema.ConfigMaps(), Namespace: "team-a", Name: "web", Cause: schema.CauseQuota, Message: "exceeded quota"}}}
+	for _, r := range o.Refused {
+		fmt.Println(r.Resource.Kind, r.Name, r.Cause, r.Message)
+	}
+	// Output: ConfigMap web QuotaExceeded exceeded quota
+}
+
+// What a plan counts is counted once that is written which it stands for.
+func ExampleCount() {
+	c := schema.Count{Counter: "foobars_moved", After: schema.AfterStatus, Took: 3 * time.Second}
+	fmt.Println(c.Counter, c.Took)
+	// Output: foobars_moved 3s
+}
+
+func ExampleClean() {
+	fmt.Println(schema.Clean("one\nline\x07, of a few bytes", 12))
+	// Output: one line ...
+}

@@ -1,0 +1,182 @@
+package rules
+
+import (
+	"bytes"
+	"flag"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the exported API of the engine anew")
+
+// engine are the packages that authors of operators import.
+func engine() []string {
+	return []string{"schema", "convert", "controller", "controller/watch", "controller/program"}
+}
+
+// files parses the files of a package, its tests or all others.
+func files(t *testing.T, folder string, tests bool) (parsed []*ast.File) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join("..", "..", folder, "*.go"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%s: %d files, %v", folder, len(names), err)
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") != tests {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution) // without comments
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed = append(parsed, file)
+	}
+	return parsed
+}
+
+// exported are the declarations of a package that others see, as text, one for each name, sorted.
+func exported(t *testing.T, folder string) (all []string) {
+	t.Helper()
+	for _, file := range files(t, folder, false) {
+		if !ast.FileExports(file) {
+			continue
+		}
+		for _, decl := range file.Decls {
+			switch decl := decl.(type) {
+			case *ast.FuncDecl:
+				if decl.Body = nil; decl.Recv == nil || ast.IsExported(receiver(decl)) {
+					all = append(all, printed(t, decl))
+				}
+			case *ast.GenDecl:
+				for _, spec := range decl.Specs {
+					if decl.Tok != token.IMPORT {
+						all = append(all, printed(t, &ast.GenDecl{Tok: decl.Tok, Specs: []ast.Spec{spec}}))
+					}
+				}
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// receiver is the name of the type that a method is of.
+func receiver(method *ast.FuncDecl) (name string) {
+	ast.Inspect(method.Recv.List[0].Type, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && name == "" {
+			name = id.Name
+		}
+		return name == ""
+	})
+	return name
+}
+
+// printed is a declaration in one form, whatever lines it stands on.
+func printed(t *testing.T, decl ast.Decl) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := format.Node(&b, token.NewFileSet(), decl); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	if value, ok := decl.(*ast.GenDecl); ok && value.Tok == token.CONST {
+		text = strings.Join(strings.Fields(text), " ")
+	}
+	return text
+}
+
+// TestAPI: what authors of operators can name does not change unnoticed. Fields, methods and parameters count. `go test
+// ./test/rules -update` writes the files; who renames or removes something says so in CHANGELOG.md.
+func TestAPI(t *testing.T) {
+	for _, folder := range engine() {
+		golden := filepath.Join("testdata", "api", strings.ReplaceAll(folder, "/", "-")+".txt")
+		got := strings.Join(exported(t, folder), "\n") + "\n"
+		if strings.Count(got, "\n") < 5 {
+			t.Errorf("%s exports %q", folder, got)
+		}
+		if *update {
+			if err := os.MkdirAll(filepath.Dir(golden), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+			t.Errorf("the exported API of %s has changed (-was +is):\n%s", folder, diff)
+		}
+	}
+}
+
+// shownElsewhere are the exported types without an example of their own, and why.
+func shownElsewhere() map[string]string {
+	watch := "package controller has it under the same name, with an example"
+	return map[string]string{
+		"schema.Cause":       "ExampleRefusal",
+		"schema.Stage":       "ExampleCount",
+		"convert.Advice":     "what Advise returns, for rules of types of Kubernetes",
+		"convert.Checked":    "ExampleSchema",
+		"convert.Encoder":    "the engine's: what it keeps of an object as JSON",
+		"convert.Option":     "ExampleRule, ExampleValidate and ExampleDefault are the options",
+		"convert.Panic":      "the engine's: a defect of a converter, for its log",
+		"convert.Shape":      "ExampleReader",
+		"convert.Shapes":     "ExampleReader",
+		"controller.Options": "ExampleController",
+		"watch.Watch":        watch, "watch.Owned": watch, "watch.Reasons": watch,
+		"watch.Generator": "a function of one line; Owned.Generators says what it is for",
+		"watch.Read":      "Watch.Reads; the cache of PriorityClasses in package training/operator is one",
+	}
+}
+
+// TestExamples: every exported type that an author of an operator meets has an example, which is compiled and run.
+func TestExamples(t *testing.T) {
+	reasons := shownElsewhere()
+	for _, folder := range engine() {
+		examples := map[string]bool{}
+		for _, file := range files(t, folder, true) {
+			for _, decl := range file.Decls {
+				if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Example") {
+					name, _, _ := strings.Cut(strings.TrimPrefix(f.Name.Name, "Example"), "_")
+					examples[name] = true
+				}
+			}
+		}
+		for _, file := range files(t, folder, false) {
+			for _, decl := range file.Decls {
+				types, ok := decl.(*ast.GenDecl)
+				if !ok || types.Tok != token.TYPE {
+					continue
+				}
+				for _, spec := range types.Specs {
+					name := spec.(*ast.TypeSpec).Name
+					full := file.Name.Name + "." + name.Name
+					why, excused := reasons[full]
+					delete(reasons, full)
+					switch {
+					case !name.IsExported():
+					case !examples[name.Name] && !excused:
+						t.Errorf("%s has no Example%s, and no reason why", full, name.Name)
+					case examples[name.Name] && excused:
+						t.Errorf("%s has an example; its reason %q is out of date", full, why)
+					}
+				}
+			}
+		}
+	}
+	for full := range reasons {
+		t.Errorf("%s does not exist", full)
+	}
+}
