@@ -29,9 +29,12 @@ func TestTaken(t *testing.T) {
 		{Resource: Services(), Items: []Child{in("ns", "service")}},
 		{Resource: Pods(), Items: []Child{in("ns", "child"), in("elsewhere", "far")}, Orphans: []Candidate{{Child: in("ns", "orphan")}}, Unclaimed: []Candidate{{Child: in("ns", "unclaimed")}}},
 	}, Refused: []Refusal{
-		{Resource: Pods(), Namespace: "ns", Name: "refused", Cause: CauseNameTaken}, {Resource: Pods(), Namespace: "ns", Name: "quota", Cause: CauseQuota},
+		{Resource: Pods(), Namespace: "ns", Name: "refused", Cause: CauseNameTaken, Message: "the name is taken"}, {Resource: Pods(), Namespace: "ns", Name: "quota", Cause: CauseQuota},
 		{Resource: Services(), Namespace: "ns", Name: "another", Cause: CauseNameTaken},
 	}}
+	if got := o.WhyRefused("; ") + (&Observed{}).WhyRefused("; "); got != "; the name is taken" {
+		t.Errorf("%q", got)
+	}
 	taken := o.Taken(Pods())
 	maps.DeleteFunc(taken, func(_ string, is bool) bool { return !is })
 	if got := slices.Sorted(maps.Keys(taken)); !slices.Equal(got, []string{"child", "orphan", "refused", "unclaimed"}) {
