@@ -1,6 +1,9 @@
 package cache
 
 import (
+	"cmp"
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -92,7 +95,8 @@ func reachOf(owner *schema.Head) string {
 }
 
 // Claim sorts what Of and Read found by the labels that the owner claims; nil: it claims nothing, and keeps what it has.
-// isContested says of an orphan whether another owner has the better claim.
+// isContested says of an orphan whether another owner has the better claim. Orphans come in the order of their names, so that a plan
+// that adopts some of them is the same each time.
 func Claim(found *schema.Children, claims labels.Selector, isContested func(schema.Candidate) bool) {
 	children, orphans := found.Unclaimed, found.Orphans
 	found.Unclaimed, found.Orphans = nil, nil
@@ -108,4 +112,7 @@ func Claim(found *schema.Children, claims labels.Selector, isContested func(sche
 			found.Orphans = append(found.Orphans, o)
 		}
 	}
+	slices.SortFunc(found.Orphans, func(a, b schema.Candidate) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
 }

@@ -92,13 +92,13 @@ func (r *rollout) look() {
 
 // remove what is too much or old, as long as so many others are available, and what is lost, when it is time. It returns how many are missing.
 func (r *rollout) remove(n, least int) int {
-	available, surplus, lost := int(r.status.AvailableReplicas), r.have-n, []schema.Deletion(nil)
+	surplus, lost := r.have-n, []schema.Deletion(nil)
 	for _, v := range r.replicas {
 		if v.current && v.Finished && surplus <= 0 {
 			lost = append(lost, v.Deletion(schema.Pods()))
-		} else if v.current && surplus > 0 || !v.current && (!v.available || available > least) && (!v.hoped || r.hoped > least) {
+		} else if v.current && surplus > 0 || !v.current && (!v.hoped || r.hoped > least) { // old pods that are not available come first
 			r.plan.Delete = append(r.plan.Delete, v.Deletion(schema.Pods()))
-			available, r.hoped, surplus = available-one(v.available), r.hoped-one(v.hoped), surplus-one(v.current)
+			r.hoped, surplus = r.hoped-one(v.hoped), surplus-one(v.current)
 		}
 	}
 	if wait, times := schema.BackOff(r.was.LastReplacementTime, r.was.Failures, r.o.Now, firstWait, longestWait); len(lost)+len(r.quarantined) > 0 && wait > 0 {

@@ -105,7 +105,7 @@ func (s *MyDeploymentSpec) bounds() (n, surge, unavailable int) {
 
 // recount is a status with what was recorded, and these pods counted.
 func (s *MyDeploymentStatus) recount(generation int64, pods []replica) *MyDeploymentStatus {
-	now := &MyDeploymentStatus{ObservedGeneration: generation, Selector: s.Selector, LastProgressTime: s.LastProgressTime, Failures: s.Failures, LastReplacementTime: s.LastReplacementTime}
+	now := &MyDeploymentStatus{ObservedGeneration: generation, Selector: s.Selector, LastProgressTime: s.LastProgressTime, Failures: max(s.Failures, 0), LastReplacementTime: s.LastReplacementTime}
 	for _, p := range pods {
 		now.Replicas, now.ReadyReplicas = now.Replicas+int32(one(!p.Finished)), now.ReadyReplicas+int32(one(p.Ready))
 		now.UpdatedReplicas, now.AvailableReplicas = now.UpdatedReplicas+int32(one(p.current && !p.Finished)), now.AvailableReplicas+int32(one(p.available))
