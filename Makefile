@@ -25,6 +25,8 @@ RACE := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race,)
 # How the CRDs of an operator other than ours are written.
 FOOBAR_CRDS := go run ./schema/crd -types ./examples/operators/foobar -o examples/operators/foobar/deploy/crd -former=false
 
+MYDEPLOYMENT_CRDS := go run ./schema/crd -types ./examples/operators/mydeployment -o examples/operators/mydeployment/deploy/crd -former=false
+
 # The CRD of MPIJob v2beta1, which has the name of that of v1.
 V2BETA1_CRDS := go run ./schema/crd -types ./training/kinds/v2beta1 -o deploy/mpijob-v2beta1 -infix=-v2beta1 -former=false
 
@@ -116,6 +118,7 @@ bench-convert: ## measure what a conversion costs
 generate: ## write what is generated: CRDs, reference tables, rules, dashboards, configurations of other programs
 	go run ./schema/crd
 	$(FOOBAR_CRDS)
+	$(MYDEPLOYMENT_CRDS)
 	$(V2BETA1_CRDS)
 	go run ./docs/reference/tables
 	go run ./deploy/integrations/generate
@@ -140,6 +143,7 @@ verify: ## fail if something is unformatted, suspicious, untidy or not generated
 	@echo "== generated files"
 	@go run ./schema/crd -check
 	@$(FOOBAR_CRDS) -check
+	@$(MYDEPLOYMENT_CRDS) -check
 	@$(V2BETA1_CRDS) -check
 	@go run ./deploy/chartfiles -check
 	@go run ./docs/reference/tables -check

@@ -169,6 +169,7 @@ func (c *Controller) dependentsOf(owned *Owned) *cache.Dependents {
 	}
 	var d *cache.Dependents
 	d = cache.NewDependents(source, c.typed, owned, c.wake, func() { c.wakeAll(d) })
+	d.OnOrphan(func(orphan schema.Candidate) { c.wakeClaimants(d, orphan) })
 	c.dependents = append(c.dependents, d)
 	return d
 }

@@ -53,6 +53,7 @@ func (r *watcher) observe(ctx context.Context, result *convert.Result) (seen sch
 			if seen.Children[i].Unknown && !d.Optional {
 				return seen, false, r.unreadable(result.Head, seen.Children[i].Why)
 			}
+			r.claim(d, result, &seen.Children[i])
 		}
 		for i, d := range r.dependents {
 			for _, owner := range childrenOf(&seen, d.Through) {
@@ -132,6 +133,7 @@ func (r *watcher) observeLive(ctx context.Context, cached *convert.Result) (seen
 			if seen.Children[i], versions[i], err = d.Read(ctx, result.Head, childrenOf(&seen, d.Through)...); err != nil {
 				return seen, fmt.Errorf("read the children of %s: %w", cached.Key(), err)
 			}
+			r.claim(d, result, &seen.Children[i])
 		}
 	}
 	r.store.Forget(cached.Meta.UID)

@@ -93,10 +93,14 @@ func (r *watcher) updated(before, after *convert.Result) {
 		return // a relist, or the event of our own write
 	}
 	r.enqueue(after)
+	if before.Object != nil && (after.Object == nil || before.Meta.UID != after.Meta.UID || after.Meta.DeletionTimestamp != nil) {
+		r.yielded(before)
+	}
 }
 
 func (r *watcher) deleted(last *convert.Result) {
 	r.forget(last.Meta.UID)
+	r.yielded(last)
 	r.enqueue(last) // an object of the same name may be there already
 }
 

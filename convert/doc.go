@@ -4,7 +4,7 @@
 // only place where untyped data and typed data meet. The API server's schema may be of any age, or absent: this package
 // is the trust boundary. It knows nothing of any resource; who serves one says what is asked of it.
 //
-//	Typed   a whole converter, made from a Go type
+//	Typed   a whole converter, made from a Go type; Verbatim keeps a part as its author wrote it
 //	Shape   what JSON may look like to fit a Go type; Shapes makes it from the type and from rules
 //	Rule    what is asked of a type beyond its form: Need, Span, Choice, Words, ExactlyOne, Hide, And, On; those of
 //	        the types of Kubernetes are built in

@@ -101,6 +101,10 @@ func (r *Reader) labels(fields map[string]any, field string) {
 	r.Leave()
 }
 
+// Selector checks the labels that a label selector asks for: an API server refuses to select by others. The rule is
+// And[metav1.LabelSelector]((*Reader).Selector); what stands in matchExpressions is checked by the rules of its type.
+func (r *Reader) Selector(raw map[string]any) { r.labels(raw, "matchLabels") }
+
 func (r *Reader) annotations(meta map[string]any) {
 	annotations, _ := meta["annotations"].(map[string]any)
 	r.Enter("annotations")

@@ -25,7 +25,7 @@ import (
 //	enum=A;B             of texts and integers: those that may be there. An empty text is one only if it is in the list
 //	name=KIND            of texts: a name as Kubernetes spells those of one kind: dnsLabel, as of namespaces, or
 //	                     dnsSubdomain, as of most objects
-//	pattern=EXPRESSION   of texts: a regular expression of Go that matches some part; it stands last, as it may hold commas
+//	pattern=EXPRESSION   of texts, also of those that may stand for a number: a regular expression of Go that matches some part; it stands last, as it may hold commas
 //
 // What is said of numbers and texts applies to each item of a list. Tags are not read from comments: where a CRD is
 // generated from markers, write both.
@@ -169,7 +169,7 @@ func (t tagged) pattern(expression string) {
 	if err != nil {
 		t.fail(err.Error())
 	}
-	own := t.leaf(text)
+	own := t.leaf(text, intOrString)
 	own.listed = true
 	own.spelling = &spelling{code: schema.InvalidValue, want: "match `" + schema.Clean(expression, 120) + "`", legal: compiled.MatchString}
 }

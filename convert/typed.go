@@ -10,13 +10,14 @@ import (
 	"stoic/schema"
 )
 
-// Option says more of a type than its Go form does. A Rule is one; the others are Validate and Default.
+// Option says more of a type than its Go form does. A Rule is one; the others are Validate, Default and Verbatim.
 type Option interface{ addTo(*options) }
 
-// options are what Typed was given. What is in defaults and validate are functions on the type that is converted to.
+// options are what Typed was given. What is in defaults, validate and verbatim are functions on the type that is converted to.
 type options struct {
 	rules              []Rule
 	defaults, validate []any
+	verbatim           []verbatim[any]
 }
 
 func (r Rule) addTo(o *options) { o.rules = append(o.rules, r) }
@@ -77,6 +78,14 @@ func Typed[T any](of schema.Resource, with ...Option) func(*unstructured.Unstruc
 		}
 		c.defaults = append(c.defaults, fill)
 	}
+	for _, v := range o.verbatim {
+		put, ok := v.put.(func(*T, []byte))
+		if !ok {
+			panic("convert: Verbatim of " + reflect.TypeOf(v.put).In(0).String() + ", not of " + reflect.TypeFor[*T]().String())
+		}
+		c.keep(v.path)
+		c.verbatim = append(c.verbatim, verbatim[func(*T, []byte)]{put, v.path})
+	}
 	for _, f := range o.validate {
 		check, ok := f.(func(*T) []schema.Problem)
 		if !ok {
@@ -91,6 +100,7 @@ func Typed[T any](of schema.Resource, with ...Option) func(*unstructured.Unstruc
 type typed[T any] struct {
 	*layout
 	of       schema.Resource
+	verbatim []verbatim[func(*T, []byte)]
 	defaults []func(*T)
 	validate []func(*T) []schema.Problem
 }
@@ -114,6 +124,7 @@ func (c *typed[T]) convert(u *unstructured.Unstructured) (result *Result) {
 	c.read(r, result.Head, raw, reflect.ValueOf(object).Elem())
 	result.Warnings = r.Warnings()
 	if r.Count() == 0 {
+		c.putVerbatim(object, raw)
 		for _, fill := range c.defaults {
 			fill(object)
 		}

@@ -41,6 +41,8 @@ type gadgetSpec struct {
 	Labels   map[string]string            `json:"labels,omitempty" stoic:"maxItems=2"`
 	Amounts  map[string]resource.Quantity `json:"amounts,omitempty"`
 	Port     intstr.IntOrString           `json:"port,omitempty" stoic:"min=1,max=65535"`
+	Share    *intstr.IntOrString          `json:"share,omitempty" stoic:"min=0,pattern=^[0-9]{1,2}%$"`
+	Selects  *metav1.LabelSelector        `json:"selects,omitempty"`
 	At       *metav1.Time                 `json:"at,omitempty"`
 	For      *metav1.Duration             `json:"for,omitempty"`
 	Raw      *runtime.RawExtension        `json:"raw,omitempty"`
@@ -109,7 +111,7 @@ func sentences(r *Result) (all []string) {
 
 // TestTypedTells: what a value gets that a field of a type does not take. Each object is right but for one field.
 func TestTypedTells(t *testing.T) {
-	read := Typed[gadget](gadgets(), Need[gadgetTag]("key"), And[gadgetTag](func(r *Reader, tag map[string]any) {
+	read := Typed[gadget](gadgets(), And[metav1.LabelSelector]((*Reader).Selector), Need[gadgetTag]("key"), And[gadgetTag](func(r *Reader, tag map[string]any) {
 		if tag["key"] == tag["value"] {
 			r.ProblemIn("value", schema.Conflict, "the key", "be another text", "")
 		}
@@ -167,6 +169,16 @@ func TestTypedTells(t *testing.T) {
 		{"port", int64(80), nil},
 		{"port", "web", nil},
 		{"port", int64(0), []string{"spec.port: found number 0, must be from 1 to 65535"}},
+		{"share", int64(3), nil},
+		{"share", "30%", nil},
+		{"share", int64(-1), []string{"spec.share: found number -1, must be greater than or equal to 0"}},
+		{"share", "30", []string{"spec.share: found \"30\", must match `^[0-9]{1,2}%$`"}},
+		{"share", "", []string{"spec.share: found \"\", must match `^[0-9]{1,2}%$`"}},
+		{"selects", map[string]any{"matchLabels": map[string]any{"a": "b", "c/d": ""}}, nil},
+		{"selects", map[string]any{"matchLabels": map[string]any{"a": "b c"}},
+			[]string{`spec.selects.matchLabels.a: found "b c", must be at most 63 letters, digits, "-", "_" and ".", and start and end with a letter or digit`}},
+		{"selects", map[string]any{"matchExpressions": []any{map[string]any{"key": "a", "operator": "in", "values": []any{"b"}}}},
+			[]string{`spec.selects.matchExpressions[0].operator: found "in", must be one of "In", "NotIn", "Exists", "DoesNotExist"; did you mean "In"?`}},
 		{"at", "noon", []string{`spec.at: found string "noon", must be a time such as "2006-01-02T15:04:05Z"`}},
 		{"for", "1 day", []string{`spec.for: found string "1 day", must be a duration such as "1h30m"`}},
 		{"raw", map[string]any{"any": []any{"thing", int64(1)}}, nil},

@@ -94,3 +94,30 @@ func TestRejectedSince(t *testing.T) {
 		}
 	}
 }
+
+// TestAdoptAndRelease: the owner is added to the other owners, or taken away from them, and nothing else is changed.
+func TestAdoptAndRelease(t *testing.T) {
+	head := &Head{Resource: Resource{Group: "g", Version: "v1", Kind: "K"}}
+	head.Meta.Name, head.Meta.UID = "k", "mine"
+	c := Candidate{Child: Child{Namespace: "ns", Name: "p", UID: "u", ResourceVersion: "7"}, Labels: map[string]string{"a": "b"},
+		Owners: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Other", Name: "o", UID: "other"}, {APIVersion: "g/v1", Kind: "K", Name: "k", UID: "mine"}}}
+	const other, own = `{"apiVersion":"v1","kind":"Other","name":"o","uid":"other"}`, `{"apiVersion":"g/v1","kind":"K","name":"k","uid":"mine","controller":true,"blockOwnerDeletion":true}`
+	for _, x := range []struct {
+		patch  Patch
+		adopts bool
+		owners string
+	}{
+		{c.Adopt(Pods(), head), true, "[" + other + "," + own + "]"},
+		{c.Release(Pods(), head), false, "[" + other + "]"},
+		{(&Candidate{Child: c.Child, Owners: []metav1.OwnerReference{OwnerReference(head)}}).Release(Pods(), head), false, "[]"},
+		{(&Candidate{Child: c.Child}).Adopt(Pods(), head), true, "[" + own + "]"},
+	} {
+		want := `{"metadata":{"ownerReferences":` + x.owners + `,"resourceVersion":"7","uid":"u"}}`
+		if string(x.patch.Body) != want || x.patch.Adopts != x.adopts || x.patch.Name != "p" || x.patch.Namespace != "ns" || x.patch.UID != "u" || x.patch.ResourceVersion != "7" {
+			t.Errorf("%+v %s, want %s", x.patch, x.patch.Body, want)
+		}
+	}
+	if len(c.Owners) != 2 {
+		t.Error("the candidate was changed")
+	}
+}

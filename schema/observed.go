@@ -2,8 +2,10 @@ package schema
 
 import (
 	"maps"
+	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -70,6 +72,9 @@ func (o *Observed) Read(r Resource) Children {
 type Children struct {
 	Resource Resource
 	Items    []Child
+	// Orphans have no controller, and Unclaimed are controlled by the object but not among Items: their labels are such that
+	// the object claims the former, and the latter no more. Both are empty unless Owned.Claims is set.
+	Orphans, Unclaimed []Candidate
 	// Unknown: the operator cannot see objects of this resource now. Why says the reason in words for the author of the
 	// object; it is empty while that is being found out.
 	Unknown bool
@@ -94,6 +99,35 @@ func (c *Child) Patch(r Resource, fields map[string]any) Patch {
 func (c *Child) PatchStatus(r Resource, status map[string]any) Patch {
 	p := c.Patch(r, map[string]any{"status": status})
 	p.Subresource = "status"
+	return p
+}
+
+// Candidate is an object that may get a controller, or lose it.
+type Candidate struct {
+	Child
+	Labels map[string]string
+	// Owners are all owner references that it has.
+	Owners []metav1.OwnerReference
+}
+
+// Adopt makes an owner the controller of the object, if that still has none and is as it was seen. Just before, the engine makes
+// sure that the owner is there and not being deleted: garbage collection would take what an owner that is gone adopts.
+func (c *Candidate) Adopt(r Resource, owner *Head) Patch {
+	p := c.owned(r, append(c.without(owner), OwnerReference(owner)))
+	p.Adopts = true
+	return p
+}
+
+// Release takes the owner away from the object, which then stays as it is and is nobody's.
+func (c *Candidate) Release(r Resource, owner *Head) Patch { return c.owned(r, c.without(owner)) }
+
+func (c *Candidate) without(owner *Head) []metav1.OwnerReference {
+	return slices.DeleteFunc(slices.Clone(c.Owners), func(o metav1.OwnerReference) bool { return o.UID == owner.Meta.UID })
+}
+
+func (c *Candidate) owned(r Resource, owners []metav1.OwnerReference) Patch {
+	p := c.Patch(r, nil)
+	p.Body = JSON(map[string]any{"metadata": map[string]any{"uid": c.UID, "resourceVersion": c.ResourceVersion, "ownerReferences": owners}})
 	return p
 }
 

@@ -95,6 +95,7 @@ type Patch struct {
 	UID             types.UID
 	ResourceVersion string
 	Subresource     string // "status", or "" for the object itself
+	Adopts          bool   // it makes the owner the controller of the object: see Candidate.Adopt
 	Body            []byte // a JSON merge patch; it names UID and resourceVersion, too
 }
 

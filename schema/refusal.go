@@ -20,6 +20,14 @@ type Refusal struct {
 	Since   time.Time // of the first such answer in a row
 }
 
+// WhyRefused is the message of the first refusal behind a separator; "" if nothing was refused.
+func (o *Observed) WhyRefused(separator string) string {
+	if len(o.Refused) == 0 {
+		return ""
+	}
+	return separator + o.Refused[0].Message
+}
+
 // MaxRefusal bounds the message of a refusal.
 const MaxRefusal = 256
 

@@ -93,6 +93,15 @@ func Conditions(old []metav1.Condition, generation int64, now time.Time, all ...
 	return written
 }
 
+// When is the condition of a type that is True for one reason, or False for another.
+func When(is bool, of, yes, no, message string) metav1.Condition {
+	c := metav1.Condition{Type: of, Status: metav1.ConditionFalse, Reason: no, Message: message}
+	if is {
+		c.Status, c.Reason = metav1.ConditionTrue, yes
+	}
+	return c
+}
+
 // Condition of a type, or nil.
 func Condition(conditions []metav1.Condition, of string) *metav1.Condition {
 	for i := range conditions {

@@ -94,3 +94,12 @@ func TestOwnerText(t *testing.T) {
 		}
 	}
 }
+
+func TestWhen(t *testing.T) {
+	if got, want := When(true, "Ready", "Is", "Not", "m"), (metav1.Condition{Type: "Ready", Status: "True", Reason: "Is", Message: "m"}); got != want {
+		t.Errorf("%+v", got)
+	}
+	if got, want := When(false, "Ready", "Is", "Not", "m"), (metav1.Condition{Type: "Ready", Status: "False", Reason: "Not", Message: "m"}); got != want {
+		t.Errorf("%+v", got)
+	}
+}

@@ -121,7 +121,8 @@ func releases(head *schema.Head, plan schema.Plan) bool {
 // children deletes, patches and creates. refused: a write was left out because the same was refused a moment ago.
 func (a *Applier) children(ctx context.Context, head *schema.Head, version string, plan schema.Plan) (requeue time.Duration, refused bool, _ error) {
 	removed := a.remove(ctx, head, plan, version)
-	patchAgain, patched := a.patch(ctx, head, plan.Patch)
+	patches, stale := a.mayAdopt(ctx, head, version, plan.Patch)
+	patchAgain, patched := a.patch(ctx, head, patches)
 	// Objects of optional resources come first, and one that is refused keeps no other from being created: the plan says
 	// what waits for it. It cannot say so of what is not watched, and no later plan asks for that again.
 	optional, required := a.partition(plan.Create)
@@ -141,7 +142,7 @@ func (a *Applier) children(ctx context.Context, head *schema.Head, version strin
 		// been shown: then there is no event. The reconcile that is requeued waits until the caches have seen what was done.
 		requeue = Earlier(requeue, RequeueFallback)
 	}
-	return requeue, refused, errors.Join(removed, patched, created)
+	return requeue, refused, errors.Join(removed, stale, patched, created)
 }
 
 // atVersion lets a deletion of the object itself name the version that the object has after what the same plan wrote to

@@ -22,6 +22,8 @@ type child struct {
 	// annotated: the owner is named by an annotation, and may stand in another namespace.
 	annotated bool
 	object    any // what the watch keeps of it
+	// claim is nil unless Owned.Claims is set.
+	claim *claim
 }
 
 // identity is as much of an object's metadata as an informer asks for, in a quarter of the room.

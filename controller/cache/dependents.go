@@ -32,6 +32,9 @@ type Dependents struct {
 	// changed is called when the children become visible, or cease to be, after a reconcile has asked for them.
 	changed func()
 
+	// orphan is called with whatever has no controller and came or changed, where owners claim by label; or nil.
+	orphan func(schema.Candidate)
+
 	// wanted says whether objects that own such children are served, if that is known. Nothing is watched for objects of which
 	// there can be none; nil: it is always wanted.
 	wanted func() (served, known bool)
@@ -148,8 +151,11 @@ func (d *Dependents) handlers() cache.ResourceEventHandler {
 		if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 			obj = gone.Obj
 		}
-		if c, ok := obj.(*child); ok && c.owner().UID != "" {
+		switch c, ok := obj.(*child); {
+		case ok && c.owner().UID != "":
 			d.wake(c.owner())
+		case ok && c.isOrphan() && d.orphan != nil:
+			d.orphan(c.candidate())
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
@@ -190,7 +196,7 @@ func (d *Dependents) handlersOfReads() cache.ResourceEventHandler {
 }
 
 func (d *Dependents) same(a, b *child) bool {
-	if a.owned != b.owned || a.Name != b.Name || a.UID != b.UID || a.deleting != b.deleting {
+	if a.owned != b.owned || a.Name != b.Name || a.UID != b.UID || a.deleting != b.deleting || !reflect.DeepEqual(a.claim, b.claim) {
 		return false
 	}
 	switch {
@@ -210,7 +216,8 @@ func indexByOwner(obj any) ([]string, error) {
 	return nil, nil // an error here would end the process
 }
 
-// Of returns the cached children of one object, or why they are not known. A child in another namespace that claims a
+// Of returns the cached children of one object, or why they are not known. Where Owned.Claims is set they are among Unclaimed,
+// and all objects without controller among Orphans, until Claim has looked at their labels. A child in another namespace that claims a
 // namespaced owner is none of its children; garbage collection removes it, but not at once.
 func (d *Dependents) Of(owner *schema.Head) schema.Children {
 	found := schema.Children{Resource: d.Resource}
@@ -230,10 +237,15 @@ func (d *Dependents) Of(owner *schema.Head) schema.Children {
 	}
 	found.Items = make([]schema.Child, 0, len(objects))
 	for _, obj := range objects {
-		if c, ok := obj.(*child); ok && (owner.Resource.Cluster || c.annotated || c.Namespace == owner.Meta.Namespace) {
+		switch c, ok := obj.(*child); {
+		case !ok || !owner.Resource.Cluster && !c.annotated && c.Namespace != owner.Meta.Namespace:
+		case c.claim != nil:
+			found.Unclaimed = append(found.Unclaimed, c.candidate())
+		default:
 			found.Items = append(found.Items, c.seen())
 		}
 	}
+	d.EachOrphan(reachOf(owner), func(o schema.Candidate) { found.Orphans = append(found.Orphans, o) })
 	return found
 }
 
@@ -309,8 +321,13 @@ func (d *Dependents) Read(ctx context.Context, owner *schema.Head, through ...sc
 	for _, c := range children {
 		controller := c.owner().UID
 		switch {
+		case controller == owner.Meta.UID && c.claim != nil:
+			found.Unclaimed = append(found.Unclaimed, c.candidate())
 		case controller == owner.Meta.UID:
 			found.Items = append(found.Items, c.seen())
+		case c.isOrphan() && (owner.Resource.Cluster || c.Namespace == owner.Meta.Namespace):
+			found.Orphans = append(found.Orphans, c.candidate())
+			continue // its version says nothing of the children
 		case slices.ContainsFunc(through, func(o schema.Child) bool { return o.UID == controller && o.Namespace == c.Namespace }):
 			found.Items = append(found.Items, c.through(controller))
 		default:

@@ -32,13 +32,13 @@ func (r *untypedReader) namespace() string {
 }
 
 func (r *untypedReader) informer(report func(error)) cache.SharedIndexInformer {
-	return newInformer(r.source.Client, r.Resource, r.namespace(), r.Selector, report, r.slim, cache.Indexers{byOwner: indexByOwner})
+	return newInformer(r.source.Client, r.Resource, r.namespace(), r.Selector, report, r.slim, r.indexers())
 }
 
 // slim is the informer's transform; see Objects.transform for what client-go asks of it.
 func (r *untypedReader) slim(obj any) (any, error) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
-		return slimUntyped(u, r.OwnerAnnotation, r.Slim), nil
+		return r.untyped(u), nil
 	}
 	if _, ok := obj.(metav1.ObjectMetaAccessor); ok {
 		return obj, nil
@@ -52,7 +52,7 @@ func (r *untypedReader) list(ctx context.Context, namespace, selector string) (f
 		return nil, err
 	}
 	for i := range list.Items {
-		found = append(found, slimUntyped(&list.Items[i], r.OwnerAnnotation, r.Slim))
+		found = append(found, r.untyped(&list.Items[i]))
 	}
 	return found, nil
 }
@@ -71,7 +71,7 @@ func (r *typedReader) informer(report func(error)) cache.SharedIndexInformer {
 			all := &internalversion.List{}
 			version, err := eachPaged(ctx, latest(o), report, client.List, func(item runtime.Object) error {
 				if typed, ok := item.(*lean.Object); ok {
-					all.Items = append(all.Items, carrier{slimTyped(typed, r.SlimTyped)})
+					all.Items = append(all.Items, carrier{r.typed(typed)})
 				}
 				return nil
 			})
@@ -83,14 +83,14 @@ func (r *typedReader) informer(report func(error)) cache.SharedIndexInformer {
 			return retryTransient(ctx, report, func() (watch.Interface, error) { return resumeWatch(ctx, o, one.List, client.Watch) })
 		},
 	}
-	informer := cache.NewSharedIndexInformer(lw, &lean.Object{}, 0, cache.Indexers{byOwner: indexByOwner})
+	informer := cache.NewSharedIndexInformer(lw, &lean.Object{}, 0, r.indexers())
 	_ = informer.SetTransform(unpacked(r.slim)) // it cannot fail before the informer runs
 	return informer
 }
 
 func (r *typedReader) slim(obj any) (any, error) {
 	if o, ok := obj.(*lean.Object); ok {
-		return slimTyped(o, r.SlimTyped), nil
+		return r.typed(o), nil
 	}
 	return obj, nil // our own output, on its second way through
 }
@@ -101,7 +101,7 @@ func (r *typedReader) list(ctx context.Context, namespace, selector string) (fou
 		return nil, err
 	}
 	for i := range list.Items {
-		found = append(found, slimTyped(&list.Items[i], r.SlimTyped))
+		found = append(found, r.typed(&list.Items[i]))
 	}
 	return found, nil
 }

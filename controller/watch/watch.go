@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"stoic/controller/lean"
 	"stoic/convert"
@@ -79,6 +80,14 @@ type Owned struct {
 	// Through lists resources that the watch owns, too. What an object of theirs controls is seen among the children: the
 	// pods of an owned batch/v1 Job. Its changes wake the owner of that object. Labels must hold for such children as well.
 	Through []schema.Resource
+	// Claims selects, by their labels, the objects that one owner claims; nil, and a nil selector: it claims none. It is pure, and
+	// is called with objects that are well-formed and not being deleted. What it selects of the objects that have no controller
+	// and are not being deleted are Children.Orphans of the oldest owner that claims them, and of no other: two owners never
+	// take turns. What it does not select of the owner's children is in Children.Unclaimed. Nothing is written unless a plan
+	// says so: see schema.Candidate. Labels and owner references of all objects that Selector selects are kept in memory, so it
+	// has no place beside Slim functions that save it; with SlimTyped, Names must have the labels. A cluster-scoped owner claims
+	// in all namespaces. It has no effect beside OwnerAnnotation, and what is seen through another child is not claimed.
+	Claims func(owner *convert.Result) labels.Selector
 	// Unwatched: objects of the resource are neither listed nor watched, so the operator needs the permissions to create and
 	// to get them, and no other. No child of it is ever seen; to create one that is there already is no error. While one cannot
 	// be created, neither is any child that is not optional and that the same plan creates: no later plan would miss the first.

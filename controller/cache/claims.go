@@ -1,0 +1,118 @@
+package cache
+
+import (
+	"cmp"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/tools/cache"
+
+	"stoic/controller/lean"
+	"stoic/schema"
+)
+
+// claim is what owners that claim objects by their labels look at.
+type claim struct {
+	labels map[string]string
+	owners []metav1.OwnerReference
+}
+
+// byOrphan finds objects without controller by their namespace.
+const byOrphan = "orphan"
+
+func indexByOrphan(obj any) ([]string, error) {
+	if c, ok := obj.(*child); ok && c.isOrphan() {
+		return []string{c.Namespace}, nil
+	}
+	return nil, nil // as in indexByOwner
+}
+
+// isOrphan: it has no controller, and may be given one.
+func (c *child) isOrphan() bool { return c.claim != nil && c.owner().UID == "" && !c.deleting }
+
+func (c *child) candidate() schema.Candidate {
+	return schema.Candidate{Child: c.seen(), Labels: c.claim.labels, Owners: c.claim.owners}
+}
+
+func (d *Dependents) indexers() cache.Indexers {
+	if d.Claims == nil {
+		return cache.Indexers{byOwner: indexByOwner}
+	}
+	return cache.Indexers{byOwner: indexByOwner, byOrphan: indexByOrphan}
+}
+
+func (d *Dependents) typed(o *lean.Object) *child {
+	c := slimTyped(o, d.SlimTyped)
+	if d.Claims != nil {
+		c.claim = &claim{o.Labels, o.OwnerReferences}
+	}
+	return c
+}
+
+func (d *Dependents) untyped(u *unstructured.Unstructured) *child {
+	c := slimUntyped(u, d.OwnerAnnotation, d.Slim)
+	if d.Claims != nil && u != nil {
+		c.claim = &claim{u.GetLabels(), u.GetOwnerReferences()}
+	}
+	return c
+}
+
+// OnOrphan sets what is called with each object that has no controller when it comes, changes or loses its controller. It is
+// called before Serve, and has an effect only where Owned.Claims is set.
+func (d *Dependents) OnOrphan(do func(schema.Candidate)) { d.orphan = do }
+
+// EachOrphan calls do for the objects without controller in a namespace; "" is all.
+func (d *Dependents) EachOrphan(namespace string, do func(schema.Candidate)) {
+	informer := d.informer.Load()
+	if informer == nil || d.Claims == nil {
+		return
+	}
+	namespaces := []string{namespace}
+	if namespace == "" {
+		namespaces = (*informer).GetIndexer().ListIndexFuncValues(byOrphan)
+	}
+	for _, namespace := range namespaces {
+		objects, err := (*informer).GetIndexer().ByIndex(byOrphan, namespace)
+		if err != nil {
+			return // as in Of
+		}
+		for _, obj := range objects {
+			if c, ok := obj.(*child); ok && c.isOrphan() {
+				do(c.candidate())
+			}
+		}
+	}
+}
+
+// reachOf an owner: the namespace in which it may own objects; "" is all.
+func reachOf(owner *schema.Head) string {
+	if owner.Resource.Cluster {
+		return ""
+	}
+	return owner.Meta.Namespace
+}
+
+// Claim sorts what Of and Read found by the labels that the owner claims; nil: it claims nothing, and keeps what it has.
+// isContested says of an orphan whether another owner has the better claim. Orphans come in the order of their names, so that a plan
+// that adopts some of them is the same each time.
+func Claim(found *schema.Children, claims labels.Selector, isContested func(schema.Candidate) bool) {
+	children, orphans := found.Unclaimed, found.Orphans
+	found.Unclaimed, found.Orphans = nil, nil
+	for _, c := range children {
+		if claims == nil || claims.Matches(labels.Set(c.Labels)) {
+			found.Items = append(found.Items, c.Child)
+		} else {
+			found.Unclaimed = append(found.Unclaimed, c)
+		}
+	}
+	for _, o := range orphans {
+		if claims != nil && claims.Matches(labels.Set(o.Labels)) && !isContested(o) {
+			found.Orphans = append(found.Orphans, o)
+		}
+	}
+	slices.SortFunc(found.Orphans, func(a, b schema.Candidate) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+}

@@ -1,0 +1,78 @@
+package controller
+
+import (
+	"cmp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"stoic/controller/cache"
+	"stoic/convert"
+	"stoic/schema"
+)
+
+// claims is the selector of what an object claims of a resource. What is malformed or being deleted claims nothing.
+func claims(d *cache.Dependents, object *convert.Result) labels.Selector {
+	if d.Claims == nil || object == nil || object.Object == nil || object.Meta.DeletionTimestamp != nil {
+		return nil
+	}
+	return d.Claims(object)
+}
+
+// claim sorts the dependents of an object by their labels, where it claims some.
+func (r *watcher) claim(d *cache.Dependents, object *convert.Result, found *schema.Children) {
+	if d.Claims == nil {
+		return
+	}
+	cache.Claim(found, claims(d, object), func(orphan schema.Candidate) bool {
+		contested := false
+		r.eachClaimant(d, orphan, func(_ *watcher, other *convert.Result) {
+			contested = contested || other.Meta.UID != object.Meta.UID && older(other, object)
+		})
+		return contested
+	})
+}
+
+// older of two owners has the better claim.
+func older(a, b *convert.Result) bool {
+	return cmp.Or(a.Meta.CreationTimestamp.Compare(b.Meta.CreationTimestamp.Time), cmp.Compare(a.Meta.UID, b.Meta.UID)) < 0
+}
+
+// eachClaimant calls do for every object, of all watches, that claims an orphan. It looks at all objects, as labels cannot be
+// indexed by the selectors of others; orphans are few.
+func (c *Controller) eachClaimant(d *cache.Dependents, orphan schema.Candidate, do func(*watcher, *convert.Result)) {
+	for _, w := range c.watchers {
+		if !slices.Contains(w.dependents, d) {
+			continue
+		}
+		w.objects.Each(func(object *convert.Result) {
+			if !object.Reaches(orphan.Namespace) {
+				return
+			}
+			if selector := claims(d, object); selector != nil && selector.Matches(labels.Set(orphan.Labels)) {
+				do(w, object)
+			}
+		})
+	}
+}
+
+// wakeClaimants queues the objects that claim an orphan. It runs on the goroutine of an informer.
+func (c *Controller) wakeClaimants(d *cache.Dependents, orphan schema.Candidate) {
+	if c.mayWrite() {
+		c.eachClaimant(d, orphan, func(w *watcher, object *convert.Result) { w.enqueue(object) })
+	}
+}
+
+// yielded: an object claims nothing any more. What it claimed may have another claimant, for which there is no other event.
+func (r *watcher) yielded(object *convert.Result) {
+	for _, d := range r.dependents {
+		if d.Claims == nil || !r.mayWrite() {
+			continue
+		}
+		namespace := object.Meta.Namespace
+		if r.Resource.Cluster {
+			namespace = ""
+		}
+		d.EachOrphan(namespace, func(orphan schema.Candidate) { r.wakeClaimants(d, orphan) })
+	}
+}

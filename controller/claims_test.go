@@ -1,0 +1,240 @@
+package controller
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"stoic/convert"
+	"stoic/schema"
+	"stoic/test/faults/apimodel"
+)
+
+// gatherer is a custom resource that adopts the pods with its label, and releases those that have lost it.
+type gatherer struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		Gathers string `json:"gathers" stoic:"required"`
+	} `json:"spec"`
+}
+
+// gathering is a server with a controller of gatherers, and what their decisions saw last, by name.
+type gathering struct {
+	*apiServer
+	controller *Controller
+	mu         sync.Mutex
+	last       map[string]schema.Observed // by name
+}
+
+const gatherersPath = "/apis/example.com/v1/namespaces/ns/gatherers/"
+
+func newGathering(t *testing.T) *gathering {
+	t.Helper()
+	g := &gathering{apiServer: newAPIServer(t), last: map[string]schema.Observed{}}
+	g.locked(func() {
+		g.Serve(apimodel.Resource{Group: "example.com", Version: "v1", Plural: "gatherers", Kind: "Gatherer", Namespaced: true, Status: true})
+	})
+	owned := &Owned{Resource: schema.Pods(), Claims: func(owner *convert.Result) labels.Selector {
+		return labels.SelectorFromSet(labels.Set{"for": owner.Object.(*gatherer).Spec.Gathers})
+	}}
+	g.controller = newTestController(t, g.apiServer, func(o *Options) {
+		o.Watches = []Watch{Typed(schema.Resource{Group: "example.com", Version: "v1", Plural: "gatherers", Kind: "Gatherer"},
+			func(_ *gatherer, o Observed) (plan Plan) {
+				g.mu.Lock()
+				defer g.mu.Unlock()
+				g.last[o.Head.Meta.Name] = o
+				for _, c := range o.Children[0].Orphans {
+					plan.Patch = append(plan.Patch, c.Adopt(schema.Pods(), o.Head))
+				}
+				for _, c := range o.Children[0].Unclaimed {
+					plan.Patch = append(plan.Patch, c.Release(schema.Pods(), o.Head))
+				}
+				return plan
+			}, []*Owned{owned})}
+	})
+	return g
+}
+
+// gatherer is stored with a creation time, the later the larger.
+func (g *gathering) gatherer(name string, created, gathers string) {
+	g.locked(func() {
+		g.store(gatherersPath+name, map[string]any{"apiVersion": "example.com/v1", "kind": "Gatherer", "spec": map[string]any{"gathers": gathers},
+			"metadata": map[string]any{"name": name, "namespace": "ns", "creationTimestamp": "2026-01-0" + created + "T00:00:00Z"}})
+	})
+}
+
+// pod is stored with a label, or changed to have it.
+func (g *gathering) pod(name, label string, owners ...any) {
+	g.locked(func() {
+		o := map[string]any{"metadata": map[string]any{"name": name, "namespace": "ns", "ownerReferences": owners}}
+		if was := g.At(podsPath + name); was != nil {
+			o = maps.Clone(was)
+			o["metadata"] = maps.Clone(o["metadata"].(map[string]any))
+		}
+		o["metadata"].(map[string]any)["labels"] = map[string]any{"for": label}
+		g.store(podsPath+name, o)
+	})
+}
+
+// owners of a pod, as "Gatherer a" and so on; that of the controller ends with "!".
+func (g *gathering) owners(pod string) (found string) {
+	g.locked(func() {
+		list, _ := apimodel.Get(g.At(podsPath+pod), "metadata", "ownerReferences").([]any)
+		for _, o := range list {
+			ref, _ := o.(map[string]any)
+			found += ref["kind"].(string) + " " + ref["name"].(string)
+			if ref["controller"] == true {
+				found += "!"
+			}
+			found += " "
+		}
+	})
+	return strings.TrimSpace(found)
+}
+
+func (g *gathering) awaitOwners(t *testing.T, pod, want string) {
+	t.Helper()
+	eventually(t, pod+" to have the owners "+want+", not "+g.owners(pod), func() bool { return g.owners(pod) == want })
+}
+
+// saw are the names of the children, of the orphans and of the unclaimed in an observation.
+func saw(o schema.Observed) string {
+	var children, orphans, unclaimed []string
+	for _, c := range o.Children[0].Items {
+		children = append(children, c.Name)
+	}
+	for _, c := range o.Children[0].Orphans {
+		orphans = append(orphans, c.Name)
+	}
+	for _, c := range o.Children[0].Unclaimed {
+		unclaimed = append(unclaimed, c.Name)
+	}
+	for _, list := range [][]string{children, orphans, unclaimed} {
+		slices.Sort(list)
+	}
+	return strings.Join(children, " ") + "; " + strings.Join(orphans, " ") + "; " + strings.Join(unclaimed, " ")
+}
+
+func ref(kind, name, uid string, controller bool) map[string]any {
+	return map[string]any{"apiVersion": "example.com/v1", "kind": kind, "name": name, "uid": uid, "controller": controller}
+}
+
+// TestOldestOwnerAdopts: of two owners that claim an orphan the older one gets it, whichever is looked at first; what has a
+// controller, other labels or is being deleted is left alone; owners that do not control stay.
+func TestOldestOwnerAdopts(t *testing.T) {
+	g := newGathering(t)
+	g.pod("before", "x")
+	g.gatherer("a", "2", "x") // younger, though first
+	g.gatherer("b", "1", "x")
+	g.gatherer("c", "3", "y")
+	start(t, g.controller)
+	g.awaitOwners(t, "before", "Gatherer b!")
+	g.pod("foreign", "x", ref("Other", "o", "other", true))
+	g.pod("loose", "x", ref("Other", "o", "other", false))
+	g.pod("unlike", "z")
+	g.pod("after", "y")
+	g.awaitOwners(t, "after", "Gatherer c!")
+	g.awaitOwners(t, "loose", "Other o Gatherer b!")
+	g.awaitOwners(t, "foreign", "Other o!")
+	g.awaitOwners(t, "unlike", "")
+
+	g.pod("unlike", "y") // labels that come later
+	g.awaitOwners(t, "unlike", "Gatherer c!")
+	g.pod("unlike", "x") // released by one, and taken by the other
+	g.awaitOwners(t, "unlike", "Gatherer b!")
+	if n := g.count("PATCH pods foreign"); n > 0 {
+		t.Errorf("%d writes to what somebody else controls", n)
+	}
+	// What is read from the API server is the same.
+	w := g.controller.watchers[0]
+	live, err := w.observeLive(t.Context(), w.objects.Get("ns/b"))
+	if got, want := saw(live), "before loose unlike; ; "; err != nil || got != want {
+		t.Errorf("read live: %s, %v, want %s", got, err, want)
+	}
+	g.pod("live", "x")
+	live, err = w.observeLive(t.Context(), w.objects.Get("ns/b"))
+	other, _ := w.observeLive(t.Context(), w.objects.Get("ns/a"))
+	if got := saw(other); err != nil || got != "; ; " {
+		t.Errorf("the younger one is shown %s", got)
+	}
+	if got := saw(live); !strings.Contains(got, "live") {
+		t.Errorf("read live: %s", got)
+	}
+}
+
+// TestReleasedByNobodyElse: a child that has lost its label is released, and nothing of it but its owner changes.
+func TestReleasedByNobodyElse(t *testing.T) {
+	g := newGathering(t)
+	g.gatherer("a", "1", "x")
+	start(t, g.controller)
+	g.pod("p", "x", ref("Other", "o", "other", false))
+	g.awaitOwners(t, "p", "Other o Gatherer a!")
+	g.pod("p", "quarantine")
+	g.awaitOwners(t, "p", "Other o")
+	g.locked(func() {
+		if got := apimodel.Get(g.At(podsPath+"p"), "metadata", "labels", "for"); got != "quarantine" {
+			t.Errorf("its label is %v", got)
+		}
+	})
+}
+
+// TestClaimantThatYields: when the oldest claimant goes, or is malformed, the next one is woken; a malformed owner keeps what it
+// has, whatever the labels are.
+func TestClaimantThatYields(t *testing.T) {
+	g := newGathering(t)
+	g.gatherer("a", "1", "x")
+	g.gatherer("b", "2", "x")
+	g.refuse = func(verb, resource, name string) *refusing {
+		if verb == "PATCH" && resource == "pods" && strings.HasPrefix(name, "later") {
+			return &refusing{403, metav1.StatusReasonForbidden, "not yet"}
+		}
+		return nil
+	}
+	start(t, g.controller)
+	g.pod("p", "x")
+	g.awaitOwners(t, "p", "Gatherer a!")
+	g.pod("later", "x")
+	eventually(t, "the patch that is refused", func() bool { return g.count("PATCH pods later") > 0 })
+	g.locked(func() {
+		g.refuse = nil
+		o := maps.Clone(g.At(gatherersPath + "a"))
+		o["spec"] = map[string]any{"gathers": int64(7)}
+		g.store(gatherersPath+"a", o)
+	})
+	g.awaitOwners(t, "later", "Gatherer b!")
+	g.pod("p", "z")
+	g.pod("sign", "x") // whose adoption by b says that events were worked off
+	g.awaitOwners(t, "sign", "Gatherer b!")
+	g.awaitOwners(t, "p", "Gatherer a!")
+	eventually(t, "the malformed one to see its pod", func() bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return g.last["a"].Rejection != nil && saw(g.last["a"]) == "p; ; "
+	})
+}
+
+// TestOwnerThatIsGoneAdoptsNothing: a watch that lags shows an owner that was deleted, and whose dependents were left. What it
+// adopted would be collected.
+func TestOwnerThatIsGoneAdoptsNothing(t *testing.T) {
+	g := newGathering(t)
+	g.gatherer("a", "1", "x")
+	start(t, g.controller)
+	g.pod("first", "x")
+	g.awaitOwners(t, "first", "Gatherer a!")
+	g.locked(func() { g.held["gatherers"] = true })
+	g.locked(func() { g.drop(gatherersPath + "a") })
+	looked := g.count("GET gatherers a")
+	g.pod("second", "x")
+	eventually(t, "the owner to be looked up", func() bool { return g.count("GET gatherers a") > looked })
+	eventually(t, "the reconcile to end", g.controller.watchers[0].idle)
+	g.awaitOwners(t, "second", "")
+	if n := g.count("PATCH pods second"); n > 0 {
+		t.Errorf("%d patches for an owner that is gone", n)
+	}
+}

@@ -1,0 +1,33 @@
+package convert
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stoic/schema"
+)
+
+// SlimPod cuts pods down to a schema.Pod with these labels, for Owned.Slim. It reads anything.
+func SlimPod(names ...string) func(*unstructured.Unstructured) any {
+	return func(u *unstructured.Unstructured) any {
+		meta, _ := u.Object["metadata"].(map[string]any)
+		has, _ := meta["labels"].(map[string]any)
+		status, _ := u.Object["status"].(map[string]any)
+		p := schema.Pod{Finished: status["phase"] == "Succeeded" || status["phase"] == "Failed"}
+		for _, name := range names {
+			if value, ok := has[name].(string); ok {
+				if p.Labels == nil {
+					p.Labels = map[string]string{}
+				}
+				p.Labels[name] = value
+			}
+		}
+		conditions, _ := status["conditions"].([]any)
+		for _, raw := range conditions {
+			if c, _ := raw.(map[string]any); c["type"] == "Ready" && c["status"] == "True" && !p.Finished {
+				p.Ready = true
+				p.ReadySince, _ = TimeOf(c["lastTransitionTime"])
+			}
+		}
+		return p
+	}
+}

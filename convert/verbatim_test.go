@@ -1,0 +1,94 @@
+package convert
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// stamp is a CRD type that keeps a pod template as it was written.
+type stamp struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		Template corev1.PodTemplateSpec `json:"template"`
+	} `json:"spec"`
+	text string
+}
+
+func readStamp() func(spec map[string]any) *Result {
+	read := Typed[stamp](gadgets(), And[corev1.PodTemplateSpec]((*Reader).PodTemplate), Verbatim(func(s *stamp, text []byte) { s.text = string(text) }, "spec", "template"))
+	return func(spec map[string]any) *Result { return read(gadgetIn(spec)) }
+}
+
+func templateWith(field string, value any) map[string]any {
+	return map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "c", "image": "i"}}, field: value}}}
+}
+
+// TestVerbatim: a field that no library knows is kept, with a warning, and the value is decoded besides.
+func TestVerbatim(t *testing.T) {
+	got := readStamp()(templateWith("younger", map[string]any{"b": []any{int64(1) << 60, 0.5, "<&>"}, "a": nil}))
+	object, ok := got.Object.(*stamp)
+	if !ok {
+		t.Fatalf("%v", sentences(got))
+	}
+	const want = `{"spec":{"containers":[{"image":"i","name":"c"}],"younger":{"a":null,"b":[1152921504606846976,0.5,"<&>"]}}}`
+	if object.text != want || object.Spec.Template.Spec.Containers[0].Image != "i" {
+		t.Errorf("text %s, want %s; decoded %+v", object.text, want, object.Spec.Template)
+	}
+	if diff := cmp.Diff([]string{"warning: spec.template.spec.younger: unknown field"}, sentences(got)); diff != "" {
+		t.Error(diff)
+	}
+	if got := readStamp()(map[string]any{}); got.Object == nil || got.Object.(*stamp).text != "" {
+		t.Errorf("without a template: %v", sentences(got))
+	}
+}
+
+// TestVerbatimIsChecked: what no type knows is JSON of bounded depth, or a problem; a problem elsewhere means that nothing is kept.
+func TestVerbatimIsChecked(t *testing.T) {
+	deep := any("x")
+	for range 100 {
+		deep = []any{deep}
+	}
+	for name, c := range map[string]struct {
+		value any
+		want  string
+	}{
+		"too deep":  {deep, "spec.template.spec.younger: found more than 64 levels, must be nested less deeply"},
+		"no JSON":   {map[string]any{"f": func() {}}, "spec.template.spec.younger.f: "},
+		"not known": {struct{}{}, "spec.template.spec.younger: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := readStamp()(templateWith("younger", c.value)); got.Rejection == nil || !strings.HasPrefix(got.Rejection.Problems[0].String(), c.want) {
+				t.Errorf("%v, want %s", sentences(got), c.want)
+			}
+		})
+	}
+	if got := readStamp()(templateWith("hostname", int64(7))); got.Rejection == nil || got.Object != nil {
+		t.Errorf("%v", sentences(got))
+	}
+}
+
+// TestVerbatimMisuse is found when a program starts.
+func TestVerbatimMisuse(t *testing.T) {
+	for want, misuse := range map[string]func(){
+		"Verbatim of *convert.gadgetSpec":     func() { Typed[gadget](gadgets(), Verbatim(func(*gadgetSpec, []byte) {}, "spec")) },
+		"Verbatim of spec.nothing, where no":  func() { Typed[gadget](gadgets(), Verbatim(func(*gadget, []byte) {}, "spec", "nothing")) },
+		"Verbatim of spec.target.more, where": func() { Typed[gadget](gadgets(), Verbatim(func(*gadget, []byte) {}, "spec", "target", "more")) },
+		"Verbatim of status, where no field":  func() { Typed[gadget](gadgets(), Verbatim(func(*gadget, []byte) {}, "status")) },
+		"Verbatim of , where no field of the": func() { Typed[gadget](gadgets(), Verbatim(func(*gadget, []byte) {})) },
+	} {
+		func() {
+			defer func() {
+				if said := fmt.Sprint(recover()); !strings.Contains(said, want) {
+					t.Errorf("got %s, want %s", said, want)
+				}
+			}()
+			misuse()
+		}()
+	}
+}

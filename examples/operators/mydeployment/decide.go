@@ -1,0 +1,149 @@
+package mydeployment
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/controller"
+	"stoic/convert"
+	"stoic/schema"
+)
+
+const atOnce, bytesAtOnce = 32, 4 << 20 // pods that one reconcile creates, and what their templates may weigh
+const firstWait, longestWait = 10 * time.Second, 5 * time.Minute
+
+// Watches is that of MyDeployments.
+func Watches() []controller.Watch {
+	pods := &controller.Owned{Resource: schema.Pods(), Slim: convert.SlimPod(hashLabel), Claims: claims,
+		Reasons: controller.Reasons{Created: "SuccessfulCreate", CreateFailed: "FailedCreate", UpdateFailed: "FailedUpdate", Deleted: "SuccessfulDelete", DeleteFailed: "FailedDelete"}}
+	return []controller.Watch{controller.Typed(schema.Resource{Group: group, Version: "v1", Plural: "mydeployments", Kind: "MyDeployment"}, decide, []*controller.Owned{pods}, rules()...)}
+}
+
+// replica is a pod that is not terminating, as one decision sees it.
+type replica struct {
+	schema.Child
+	schema.Pod
+	current, available, hoped bool // of the present template; ready for long enough; or an old one that may become so
+}
+
+// rollout is one decision on a MyDeployment; README.md has its rules.
+type rollout struct {
+	*MyDeployment
+	o           controller.Observed
+	plan        controller.Plan
+	was, status *MyDeploymentStatus
+	replicas    []replica          // of the present template, then of others; first those that are best deleted
+	quarantined []schema.Candidate // of the present template, and not selected any more
+	have, hoped int                // pods of the present template; pods that are available, or old and may become so
+}
+
+func decide(d *MyDeployment, o controller.Observed) controller.Plan {
+	if o.Head.Meta.DeletionTimestamp != nil {
+		return controller.Plan{Rule: "Deleting"} // garbage collection takes the pods
+	}
+	r := &rollout{MyDeployment: cmp.Or(d, &MyDeployment{Spec: MyDeploymentSpec{Hash: "unknown"}}), o: o, was: o.Head.Status.(*MyDeploymentStatus)}
+	var conditions []metav1.Condition
+	if r.look(); d == nil {
+		r.plan.Events = schema.RejectionEvents(o, schema.RejectedSince(o, r.was.Conditions, "Stalled"))
+		why := schema.Summarize(o.Rejection.Problems, o.Rejection.More, "the pods stay as they are", "Edit the MyDeployment to retry.")
+		conditions = []metav1.Condition{schema.When(false, "Progressing", "", "InvalidSpec", why), schema.When(true, "Stalled", "InvalidSpec", "", why)}
+	} else {
+		n, surge, unavailable := d.Spec.bounds()
+		r.add(n+surge, r.remove(n, n-unavailable))
+		conditions = r.report(n, n-unavailable)
+	}
+	r.status.Conditions = schema.Conditions(r.was.Conditions, o.Head.Meta.Generation, o.Now, conditions...)
+	if r.plan.Rule, r.plan.Summary = conditions[0].Reason, conditions[0].Reason; !equality.Semantic.DeepEqual(r.was, r.status) {
+		r.plan.Status = r.status
+	}
+	return r.plan
+}
+
+// look sorts and counts the pods.
+func (r *rollout) look() {
+	pods := slices.Clone(r.o.Of(schema.Pods()))
+	for _, c := range r.o.Children[0].Unclaimed {
+		if p, _ := c.Object.(schema.Pod); p.Labels[hashLabel] == r.Spec.Hash && !c.Deleting {
+			r.quarantined = append(r.quarantined, c)
+		} else {
+			pods = append(pods, c.Child)
+		}
+	}
+	for _, c := range slices.DeleteFunc(pods, func(c schema.Child) bool { return c.Deleting }) {
+		p, _ := c.Object.(schema.Pod)
+		wait := p.ReadySince.Add(time.Duration(r.Spec.MinReadySeconds) * time.Second).Sub(r.o.Now)
+		v := replica{c, p, p.Labels[hashLabel] == r.Spec.Hash, p.Ready && wait <= 0, false}
+		v.hoped = v.available || !v.current && !p.Finished
+		r.have, r.hoped = r.have+one(v.current), r.hoped+one(v.hoped)
+		if r.replicas = append(r.replicas, v); p.Ready {
+			r.plan.LookAgain(wait)
+		}
+	}
+	slices.SortFunc(r.replicas, func(a, b replica) int {
+		return cmp.Or(one(b.current)-one(a.current), one(b.Finished)-one(a.Finished), one(a.available)-one(b.available), b.Created.Compare(a.Created), cmp.Compare(a.Name, b.Name))
+	})
+	r.status = r.was.recount(r.o.Head.Meta.Generation, r.replicas)
+}
+
+// remove what is too much or old, as long as so many others are available, and what is lost, when it is time. It returns how many are missing.
+func (r *rollout) remove(n, least int) int {
+	surplus, lost := r.have-n, []schema.Deletion(nil)
+	for _, v := range r.replicas {
+		if v.current && v.Finished && surplus <= 0 {
+			lost = append(lost, v.Deletion(schema.Pods()))
+		} else if v.current && surplus > 0 || !v.current && (!v.hoped || r.hoped > least) { // old pods that are not available come first
+			r.plan.Delete = append(r.plan.Delete, v.Deletion(schema.Pods()))
+			r.hoped, surplus = r.hoped-one(v.hoped), surplus-one(v.current)
+		}
+	}
+	if wait, times := schema.BackOff(r.was.LastReplacementTime, r.was.Failures, r.o.Now, firstWait, longestWait); len(lost)+len(r.quarantined) > 0 && wait > 0 {
+		r.plan.LookAgain(wait)
+	} else if len(lost)+len(r.quarantined) > 0 {
+		r.status.Failures, r.status.LastReplacementTime = times, second(r.o.Now)
+		r.plan.Delete = append(r.plan.Delete, lost...)
+		for _, c := range r.quarantined {
+			r.plan.Patch = append(r.plan.Patch, c.Release(schema.Pods(), r.o.Head))
+		}
+	}
+	return n - r.have - len(r.quarantined)
+}
+
+// add adopts pods and creates missing ones while there are fewer than most in all. The same view leads to the same names.
+func (r *rollout) add(most, missing int) {
+	room := most - len(r.o.Children[0].Items) - len(r.o.Children[0].Unclaimed)
+	for _, c := range r.o.Children[0].Orphans {
+		if p, _ := c.Object.(schema.Pod); !p.Finished && room > 0 {
+			r.plan.Patch = append(r.plan.Patch, c.Adopt(schema.Pods(), r.o.Head))
+			room, missing = room-1, missing-1
+		}
+	}
+	taken, count := r.o.Taken(schema.Pods()), min(missing, room, atOnce, bytesAtOnce/len(r.Spec.Stored)+1)
+	for i := 0; len(r.plan.Create) < count; i++ {
+		if name := fmt.Sprintf("%s-%s-%d", r.Name, r.Spec.Hash, i); !taken[name] {
+			r.plan.Create = append(r.plan.Create, schema.PodOf(r.o.Head, name, r.labels(), r.Spec.Stored))
+		}
+	}
+}
+
+// report says how far the roll-out has come, and records when it came closer to its end.
+func (r *rollout) report(n, least int) []metav1.Condition {
+	s, before := r.status, schema.Condition(r.was.Conditions, "Progressing")
+	s.Selector = r.selector().String()
+	message := fmt.Sprintf("of %d pods %d are available and %d have the present template%s", n, s.AvailableReplicas, s.UpdatedReplicas, r.o.WhyRefused("; "))
+	progressing := schema.When(true, "Progressing", "Complete", "", message)
+	if int(s.UpdatedReplicas) != n || int(s.AvailableReplicas) != n || len(r.replicas)+len(r.quarantined) != n {
+		if before == nil || before.Reason == "Complete" || s.LastProgressTime == nil || s.LastProgressTime.After(r.o.Now) || s.isCloserThan(r.was) {
+			s.LastProgressTime = second(r.o.Now)
+		}
+		left := s.LastProgressTime.Add(time.Duration(*r.Spec.ProgressDeadlineSeconds) * time.Second).Sub(r.o.Now)
+		r.plan.LookAgain(left)
+		progressing = schema.When(left > 0, "Progressing", "Progressing", "ProgressDeadlineExceeded", message)
+	}
+	return []metav1.Condition{progressing, schema.When(false, "Stalled", "", "ValidSpec", ""),
+		schema.When(int(s.AvailableReplicas) >= least, "Available", "MinimumReplicasAvailable", "MinimumReplicasUnavailable", fmt.Sprintf("%d must be available", least))}
+}

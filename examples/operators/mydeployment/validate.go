@@ -1,0 +1,130 @@
+package mydeployment
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"stoic/convert"
+	"stoic/schema"
+)
+
+const (
+	group       = "apps.example.com"
+	hashLabel   = group + "/template-hash"
+	longestName = 63 - len("-0123456789-0123456789") // pods are named NAME-HASH-ORDINAL
+)
+
+// rules are what the types say of a MyDeployment beyond their form.
+func rules() []convert.Option {
+	return []convert.Option{convert.And[corev1.PodTemplateSpec]((*convert.Reader).PodTemplate), convert.And[metav1.LabelSelector]((*convert.Reader).Selector),
+		convert.Verbatim(store, "spec", "template"), convert.Default(fill), convert.Validate(check)}
+}
+
+// store keeps the template, and its hash. The text is that of the stored object with its keys in order, so the hash is the same for
+// every version of this program.
+func store(d *MyDeployment, text []byte) {
+	sum := sha256.Sum256(text)
+	d.Spec.Stored, d.Spec.Hash = text, hex.EncodeToString(sum[:5])
+}
+
+// fill in what a CRD without defaults leaves out.
+func fill(d *MyDeployment) {
+	replicas, deadline, share := int32(1), int32(600), intstr.FromString("25%")
+	d.Spec.Replicas, d.Spec.ProgressDeadlineSeconds = cmp.Or(d.Spec.Replicas, &replicas), cmp.Or(d.Spec.ProgressDeadlineSeconds, &deadline)
+	d.Spec.Strategy.MaxSurge, d.Spec.Strategy.MaxUnavailable = cmp.Or(d.Spec.Strategy.MaxSurge, &share), cmp.Or(d.Spec.Strategy.MaxUnavailable, &share)
+}
+
+// check says what no field says by itself.
+func check(d *MyDeployment) (problems []schema.Problem) {
+	found := func(code schema.Code, path, found, want string) {
+		problems = append(problems, schema.Problem{Code: code, Path: path, Found: found, Want: want})
+	}
+	if len(d.Name) > longestName || len(validation.IsDNS1123Label(d.Name)) > 0 {
+		found(schema.InvalidName, "metadata.name", schema.Quote(d.Name), "be a DNS label of at most 41 characters, as pods are named after it")
+	}
+	selector, err := metav1.LabelSelectorAsSelector(&d.Spec.Selector)
+	if err != nil {
+		found(schema.InvalidValue, "spec.selector", "a selector that cannot be read ("+err.Error()+")", "select pods by their labels")
+	} else if selector.Empty() {
+		found(schema.MissingField, "spec.selector", "an empty selector", "select pods by their labels")
+	} else if has := d.labels(); !selector.Matches(has) {
+		found(schema.Conflict, "spec.template.metadata.labels", schema.Quote(has.String()), "match `spec.selector`, which is "+schema.Quote(selector.String()))
+	}
+	surge, _ := intstr.GetScaledValueFromIntOrPercent(d.Spec.Strategy.MaxSurge, 100, true)
+	if unavailable, _ := intstr.GetScaledValueFromIntOrPercent(d.Spec.Strategy.MaxUnavailable, 100, true); surge == 0 && unavailable == 0 {
+		found(schema.Conflict, "spec.strategy", "`maxSurge` and `maxUnavailable` that are both zero", "let one of them be more, or no pod could be replaced")
+	}
+	if *d.Spec.ProgressDeadlineSeconds <= d.Spec.MinReadySeconds {
+		found(schema.OutOfRange, "spec.progressDeadlineSeconds", "", "be greater than `minReadySeconds`")
+	}
+	if policy := d.Spec.Template.Spec.RestartPolicy; cmp.Or(policy, corev1.RestartPolicyAlways) != corev1.RestartPolicyAlways {
+		found(schema.InvalidValue, "spec.template.spec.restartPolicy", schema.Quote(string(policy)), `be "Always"`)
+	}
+	return problems
+}
+
+// labels of the pods.
+func (d *MyDeployment) labels() labels.Set {
+	return labels.Merge(d.Spec.Template.Labels, labels.Set{hashLabel: d.Spec.Hash})
+}
+
+// claims are the pods that a MyDeployment selects.
+func claims(owner *convert.Result) labels.Selector {
+	if d, ok := owner.Object.(*MyDeployment); ok {
+		return d.selector()
+	}
+	return nil
+}
+
+// selector of the pods. That it can be read has been checked.
+func (d *MyDeployment) selector() labels.Selector {
+	selector, err := metav1.LabelSelectorAsSelector(&d.Spec.Selector)
+	if err != nil {
+		return labels.Nothing()
+	}
+	return selector
+}
+
+// bounds are the number of pods, and how many more and fewer there may be. Shares that are both rounded to zero would replace no pod.
+func (s *MyDeploymentSpec) bounds() (n, surge, unavailable int) {
+	n = int(*s.Replicas)
+	surge, _ = intstr.GetScaledValueFromIntOrPercent(s.Strategy.MaxSurge, n, true)
+	if unavailable, _ = intstr.GetScaledValueFromIntOrPercent(s.Strategy.MaxUnavailable, n, false); surge == 0 {
+		unavailable = max(unavailable, 1)
+	}
+	return n, surge, min(unavailable, n)
+}
+
+// recount is a status with what was recorded, and these pods counted.
+func (s *MyDeploymentStatus) recount(generation int64, pods []replica) *MyDeploymentStatus {
+	now := &MyDeploymentStatus{ObservedGeneration: generation, Selector: s.Selector, LastProgressTime: s.LastProgressTime, Failures: max(s.Failures, 0), LastReplacementTime: s.LastReplacementTime}
+	for _, p := range pods {
+		now.Replicas, now.ReadyReplicas = now.Replicas+int32(one(!p.Finished)), now.ReadyReplicas+int32(one(p.Ready))
+		now.UpdatedReplicas, now.AvailableReplicas = now.UpdatedReplicas+int32(one(p.current && !p.Finished)), now.AvailableReplicas+int32(one(p.available))
+	}
+	return now
+}
+
+// isCloserThan says whether a roll-out is closer to its end than it was, or is another one.
+func (s *MyDeploymentStatus) isCloserThan(was *MyDeploymentStatus) bool {
+	return s.ObservedGeneration != was.ObservedGeneration || s.UpdatedReplicas > was.UpdatedReplicas || s.AvailableReplicas > was.AvailableReplicas ||
+		s.Replicas-s.UpdatedReplicas < was.Replicas-was.UpdatedReplicas
+}
+
+// second is a time as a status holds it.
+func second(t time.Time) *metav1.Time { return &metav1.Time{Time: t.UTC().Truncate(time.Second)} }
+
+func one(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
