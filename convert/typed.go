@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -10,13 +11,14 @@ import (
 	"stoic/schema"
 )
 
-// Option says more of a type than its Go form does. A Rule is one; the others are Validate and Default.
+// Option says more of a type than its Go form does. A Rule is one; the others are Validate, Default and MaxName.
 type Option interface{ addTo(*options) }
 
 // options are what Typed was given. What is in defaults and validate are functions on the type that is converted to.
 type options struct {
 	rules              []Rule
 	defaults, validate []any
+	nameLimit          nameLimit
 }
 
 func (r Rule) addTo(o *options) { o.rules = append(o.rules, r) }
@@ -36,6 +38,26 @@ func Validate[T any](check func(*T) []schema.Problem) Option {
 // all rules, before Validate. It panics as Validate does.
 func Default[T any](fill func(*T)) Option {
 	return optionFunc(func(o *options) { o.defaults = append(o.defaults, fill) })
+}
+
+// MaxName rejects objects whose own name has more bytes, and says what for: "its Jobs have names that begin with it". A schema
+// cannot say that.
+func MaxName(most int, because string) Option {
+	return optionFunc(func(o *options) { o.nameLimit = nameLimit{most, because} })
+}
+
+// nameLimit is what MaxName was given; the zero value is no limit.
+type nameLimit struct {
+	most    int
+	because string
+}
+
+func (l nameLimit) check(name string) []schema.Problem {
+	if l.most == 0 || len(name) <= l.most {
+		return nil
+	}
+	return []schema.Problem{{Code: schema.InvalidName, Path: "metadata.name", Found: fmt.Sprintf("%s of %d characters", schema.Quote(name), len(name)),
+		Want: fmt.Sprintf("have at most %d", l.most), Hint: l.because}}
 }
 
 // Typed returns a conversion of the objects of a resource to T, a type as a CRD has it:
@@ -69,7 +91,7 @@ func Typed[T any](of schema.Resource, with ...Option) func(*unstructured.Unstruc
 	for _, option := range with {
 		option.addTo(&o)
 	}
-	c := &typed[T]{layout: layoutOf(reflect.TypeFor[T](), o.rules), of: of}
+	c := &typed[T]{layout: layoutOf(reflect.TypeFor[T](), o.rules), of: of, nameLimit: o.nameLimit}
 	for _, f := range o.defaults {
 		fill, ok := f.(func(*T))
 		if !ok {
@@ -90,9 +112,10 @@ func Typed[T any](of schema.Resource, with ...Option) func(*unstructured.Unstruc
 // typed is a conversion to T.
 type typed[T any] struct {
 	*layout
-	of       schema.Resource
-	defaults []func(*T)
-	validate []func(*T) []schema.Problem
+	of        schema.Resource
+	nameLimit nameLimit
+	defaults  []func(*T)
+	validate  []func(*T) []schema.Problem
 }
 
 func (c *typed[T]) convert(u *unstructured.Unstructured) (result *Result) {
@@ -113,6 +136,7 @@ func (c *typed[T]) convert(u *unstructured.Unstructured) (result *Result) {
 	r, object := NewReader(), new(T)
 	c.read(r, result.Head, raw, reflect.ValueOf(object).Elem())
 	result.Warnings = r.Warnings()
+	r.Take(clean(c.nameLimit.check(result.Head.Meta.Name)), nil)
 	if r.Count() == 0 {
 		for _, fill := range c.defaults {
 			fill(object)
