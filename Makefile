@@ -22,6 +22,8 @@ RACE := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race,)
 
 # How the CRDs of an operator other than ours are written.
 FOOBAR_CRDS := go run ./schema/crd -types ./examples/operators/foobar -o examples/operators/foobar/deploy/crd -former=false
+FOOBARSET_CRDS := go run ./schema/crd -types ./examples/operators/foobarset -o examples/operators/foobarset/deploy/crd -former=false
+FOO_CRDS := go run ./schema/crd -types ./examples/operators/foo -o examples/operators/foo/deploy/crd -former=false
 
 # The CRD of MPIJob v2beta1, which has the name of that of v1.
 V2BETA1_CRDS := go run ./schema/crd -types ./training/kinds/v2beta1 -o deploy/mpijob-v2beta1 -infix=-v2beta1 -former=false
@@ -110,6 +112,8 @@ bench-convert: ## measure what a conversion costs
 generate: ## write what is generated: CRDs, reference tables, rules, dashboards, configurations of other programs
 	go run ./schema/crd
 	$(FOOBAR_CRDS)
+	$(FOOBARSET_CRDS)
+	$(FOO_CRDS)
 	$(V2BETA1_CRDS)
 	go run ./docs/reference/tables
 	go run ./deploy/integrations/generate
@@ -134,6 +138,8 @@ verify: ## fail if something is unformatted, suspicious, untidy or not generated
 	@echo "== generated files"
 	@go run ./schema/crd -check
 	@$(FOOBAR_CRDS) -check
+	@$(FOOBARSET_CRDS) -check
+	@$(FOO_CRDS) -check
 	@$(V2BETA1_CRDS) -check
 	@go run ./deploy/chartfiles -check
 	@go run ./docs/reference/tables -check
