@@ -24,6 +24,8 @@ RACE := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race,)
 
 # How the CRDs of an operator other than ours are written.
 FOOBAR_CRDS := go run ./schema/crd -types ./examples/operators/foobar -o examples/operators/foobar/deploy/crd -former=false
+FOOBARSET_CRDS := go run ./schema/crd -types ./examples/operators/foobarset -o examples/operators/foobarset/deploy/crd -former=false
+FOO_CRDS := go run ./schema/crd -types ./examples/operators/foo -o examples/operators/foo/deploy/crd -former=false
 
 MYDEPLOYMENT_CRDS := go run ./schema/crd -types ./examples/operators/mydeployment -o examples/operators/mydeployment/deploy/crd -former=false
 
@@ -119,6 +121,8 @@ generate: ## write what is generated: CRDs, reference tables, rules, dashboards,
 	go run ./schema/crd
 	$(FOOBAR_CRDS)
 	$(MYDEPLOYMENT_CRDS)
+	$(FOOBARSET_CRDS)
+	$(FOO_CRDS)
 	$(V2BETA1_CRDS)
 	go run ./docs/reference/tables
 	go run ./deploy/integrations/generate
@@ -144,6 +148,8 @@ verify: ## fail if something is unformatted, suspicious, untidy or not generated
 	@go run ./schema/crd -check
 	@$(FOOBAR_CRDS) -check
 	@$(MYDEPLOYMENT_CRDS) -check
+	@$(FOOBARSET_CRDS) -check
+	@$(FOO_CRDS) -check
 	@$(V2BETA1_CRDS) -check
 	@go run ./deploy/chartfiles -check
 	@go run ./docs/reference/tables -check

@@ -1,13 +1,15 @@
 package controller
 
 import (
+	"k8s.io/apimachinery/pkg/api/equality"
+
 	"stoic/controller/watch"
 	"stoic/convert"
 	"stoic/schema"
 )
 
 // Typed serves a Go type that is a CRD type; see convert.Typed for what that is and what the options say of it. The plan's
-// status is a pointer to the type of its field Status.
+// status is a pointer to the type of its field Status. One that says what the object's says already is not written.
 //
 // decide is called with nil for an object that is rejected: o.Rejection has its problems, and schema.RejectionEvents
 // tells them to its author. What the object owns stays as it is unless the plan says otherwise.
@@ -15,6 +17,10 @@ func Typed[T any](r schema.Resource, decide func(object *T, o Observed) Plan, ow
 	return watch.Watch{Resource: r, Convert: convert.Typed[T](r, with...), Owns: owns,
 		Decide: func(o Observed) Plan {
 			object, _ := o.Object.(*T)
-			return decide(object, o)
+			plan := decide(object, o)
+			if equality.Semantic.DeepEqual(plan.Status, o.Head.Status) {
+				plan.Status = nil
+			}
+			return plan
 		}}
 }

@@ -18,3 +18,6 @@ type (
 	// Plan is what a decision leads to.
 	Plan = schema.Plan
 )
+
+// ReasonsOf is watch.ReasonsOf.
+func ReasonsOf(noun string) Reasons { return watch.ReasonsOf(noun) }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"stoic/schema"
@@ -41,6 +42,35 @@ func Meta(raw map[string]any) metav1.ObjectMeta {
 		}
 	}
 	return read
+}
+
+// ConditionOf a type in the status of any object, read leniently, or an empty one: an object that another controller looks
+// after may be of any shape. Its texts are clean.
+func ConditionOf(u *unstructured.Unstructured, of string) (read metav1.Condition) {
+	status, _ := u.Object["status"].(map[string]any)
+	all, _ := status["conditions"].([]any)
+	for _, raw := range all {
+		c, _ := raw.(map[string]any)
+		if c["type"] != of {
+			continue
+		}
+		textOf := func(key string, limit int) string { v, _ := c[key].(string); return schema.Clean(v, limit) }
+		read = metav1.Condition{Type: of, Status: metav1.ConditionStatus(textOf("status", 20)), Reason: textOf("reason", 100), Message: textOf("message", 1024)}
+		read.LastTransitionTime, _ = TimeOf(c["lastTransitionTime"])
+		read.ObservedGeneration, _ = IntegerOf(c["observedGeneration"])
+		return read
+	}
+	return read
+}
+
+// FirstTrue of the conditions of these types, read as ConditionOf does; an empty one if none is True.
+func FirstTrue(u *unstructured.Unstructured, of ...string) metav1.Condition {
+	for _, t := range of {
+		if c := ConditionOf(u, t); c.Status == metav1.ConditionTrue {
+			return c
+		}
+	}
+	return metav1.Condition{}
 }
 
 // TimeOf reads a time as the API writes it.

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -10,7 +11,7 @@ import (
 	"stoic/schema"
 )
 
-// Option says more of a type than its Go form does. A Rule is one; the others are Validate, Default and Verbatim.
+// Option says more of a type than its Go form does. A Rule is one; the others are Validate, Default, Verbatim and MaxName.
 type Option interface{ addTo(*options) }
 
 // options are what Typed was given. What is in defaults, validate and verbatim are functions on the type that is converted to.
@@ -18,6 +19,7 @@ type options struct {
 	rules              []Rule
 	defaults, validate []any
 	verbatim           []verbatim[any]
+	nameLimit          nameLimit
 }
 
 func (r Rule) addTo(o *options) { o.rules = append(o.rules, r) }
@@ -37,6 +39,26 @@ func Validate[T any](check func(*T) []schema.Problem) Option {
 // all rules, before Validate. It panics as Validate does.
 func Default[T any](fill func(*T)) Option {
 	return optionFunc(func(o *options) { o.defaults = append(o.defaults, fill) })
+}
+
+// MaxName rejects objects whose own name has more bytes, and says what for: "its Jobs have names that begin with it". A schema
+// cannot say that.
+func MaxName(most int, because string) Option {
+	return optionFunc(func(o *options) { o.nameLimit = nameLimit{most, because} })
+}
+
+// nameLimit is what MaxName was given; the zero value is no limit.
+type nameLimit struct {
+	most    int
+	because string
+}
+
+func (l nameLimit) check(name string) []schema.Problem {
+	if l.most == 0 || len(name) <= l.most {
+		return nil
+	}
+	return []schema.Problem{{Code: schema.InvalidName, Path: "metadata.name", Found: fmt.Sprintf("%s of %d characters", schema.Quote(name), len(name)),
+		Want: fmt.Sprintf("have at most %d", l.most), Hint: l.because}}
 }
 
 // Typed returns a conversion of the objects of a resource to T, a type as a CRD has it:
@@ -70,7 +92,7 @@ func Typed[T any](of schema.Resource, with ...Option) func(*unstructured.Unstruc
 	for _, option := range with {
 		option.addTo(&o)
 	}
-	c := &typed[T]{layout: layoutOf(reflect.TypeFor[T](), o.rules), of: of}
+	c := &typed[T]{layout: layoutOf(reflect.TypeFor[T](), o.rules), of: of, nameLimit: o.nameLimit}
 	for _, f := range o.defaults {
 		fill, ok := f.(func(*T))
 		if !ok {
@@ -99,10 +121,11 @@ func Typed[T any](of schema.Resource, with ...Option) func(*unstructured.Unstruc
 // typed is a conversion to T.
 type typed[T any] struct {
 	*layout
-	of       schema.Resource
-	verbatim []verbatim[func(*T, []byte)]
-	defaults []func(*T)
-	validate []func(*T) []schema.Problem
+	of        schema.Resource
+	nameLimit nameLimit
+	verbatim  []verbatim[func(*T, []byte)]
+	defaults  []func(*T)
+	validate  []func(*T) []schema.Problem
 }
 
 func (c *typed[T]) convert(u *unstructured.Unstructured) (result *Result) {
@@ -123,6 +146,7 @@ func (c *typed[T]) convert(u *unstructured.Unstructured) (result *Result) {
 	r, object := NewReader(), new(T)
 	c.read(r, result.Head, raw, reflect.ValueOf(object).Elem())
 	result.Warnings = r.Warnings()
+	r.Take(clean(c.nameLimit.check(result.Head.Meta.Name)), nil)
 	if r.Count() == 0 {
 		c.putVerbatim(object, raw)
 		for _, fill := range c.defaults {

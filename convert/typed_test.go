@@ -283,3 +283,52 @@ func TestTypedBare(t *testing.T) {
 		t.Errorf("status %v, object (-want +got):\n%s", got.Status, diff)
 	}
 }
+
+// TestMaxName: a name that is too long is one more problem, and a limit of 0 is none.
+func TestMaxName(t *testing.T) {
+	for name, test := range map[string]struct {
+		most int
+		want []string
+	}{
+		"fits":     {4, nil},
+		"too long": {3, []string{`metadata.name: found "name" of 4 characters, must have at most 3; its Jobs have it, too`}},
+		"no limit": {0, nil},
+	} {
+		u := gadgetIn(map[string]any{"target": "a"})
+		u.SetName("name")
+		got := Typed[gadget](gadgets(), MaxName(test.most, "its Jobs have it, too"))(u)
+		if diff := cmp.Diff(test.want, sentences(got)); diff != "" || (got.Rejection == nil) != (test.want == nil) {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	u := gadgetIn(map[string]any{})
+	u.SetName("name")
+	if got := Typed[gadget](gadgets(), MaxName(3, "x"))(u); len(got.Rejection.Problems) != 2 {
+		t.Errorf("beside another problem: %v", sentences(got))
+	}
+}
+
+// TestConditionOf: the condition of a type is found among others, whatever they are.
+func TestConditionOf(t *testing.T) {
+	status := func(status any) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{"status": status}}
+	}
+	all := []any{int64(1), nil, map[string]any{"type": []any{"Failed"}}, map[string]any{"type": "Ready", "status": true},
+		map[string]any{"type": "Complete", "status": "True", "reason": "Done\n", "message": int64(4), "observedGeneration": int64(3), "lastTransitionTime": "2026-01-02T03:04:05Z"}}
+	u := status(map[string]any{"conditions": all})
+	want := metav1.Condition{Type: "Complete", Status: "True", Reason: "Done ", ObservedGeneration: 3, LastTransitionTime: metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))}
+	if diff := cmp.Diff(want, ConditionOf(u, "Complete")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := ConditionOf(u, "Ready"); got.Type != "Ready" || got.Status != "" {
+		t.Errorf("a status that is no text: %v", got)
+	}
+	if got := FirstTrue(u, "Failed", "Ready", "Complete"); got.Type != "Complete" {
+		t.Errorf("the first that is True: %v", got)
+	}
+	for _, odd := range []any{nil, int64(7), "text", []any{}, map[string]any{"conditions": "none"}} {
+		if got := FirstTrue(status(odd), "Complete"); got != (metav1.Condition{}) {
+			t.Errorf("%v: %v", odd, got)
+		}
+	}
+}

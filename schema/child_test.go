@@ -121,3 +121,45 @@ func TestAdoptAndRelease(t *testing.T) {
 		t.Error("the candidate was changed")
 	}
 }
+
+// TestChildObject: what is posted, in the namespace of its owner.
+func TestChildObject(t *testing.T) {
+	got := ChildObject(owner(false), Jobs(), "c", map[string]string{"l": "v"}, map[string]any{"spec": 1})
+	const want = `{"apiVersion":"batch/v1","kind":"Job","metadata":{"labels":{"l":"v"},"name":"c","namespace":"ns","ownerReferences":[{"apiVersion":"g/v1","kind":"FooBar","name":"a","uid":"u","controller":true,"blockOwnerDeletion":true}]},"spec":1}`
+	if got.Resource != Jobs() || got.Namespace != "ns" || got.Name != "c" || string(got.Body) != want {
+		t.Errorf("found %s %s/%s %s", got.Resource.Kind, got.Namespace, got.Name, got.Body)
+	}
+}
+
+// TestStaying: children that are being deleted are left out, and those of other resources.
+func TestStaying(t *testing.T) {
+	o := Observed{Children: []Children{{Resource: Jobs(), Items: []Child{{Name: "a"}, {Name: "b", Deleting: true}}}, {Resource: Pods(), Items: []Child{{Name: "c"}}}}}
+	if got := o.Staying(Jobs()); len(got) != 1 || got["a"].Name != "a" {
+		t.Errorf("found %v", got)
+	}
+	if got := o.Staying(Secrets()); got == nil || len(got) > 0 {
+		t.Errorf("of a resource that is not owned: %v", got)
+	}
+}
+
+// TestRefusalOf: only what is asked for now, by resource, namespace and name.
+func TestRefusalOf(t *testing.T) {
+	o := Observed{Refused: []Refusal{{Resource: Jobs(), Namespace: "ns", Name: "a", Cause: CauseQuota}, {Resource: Jobs(), Namespace: "ns", Name: "b", Cause: CauseNameTaken}}}
+	for name, test := range map[string]struct {
+		wanted Object
+		cause  Cause
+	}{
+		"the second":        {Object{Resource: Jobs(), Namespace: "ns", Name: "b"}, CauseNameTaken},
+		"another name":      {Object{Resource: Jobs(), Namespace: "ns", Name: "c"}, ""},
+		"another namespace": {Object{Resource: Jobs(), Namespace: "other", Name: "a"}, ""},
+		"another resource":  {Object{Resource: Pods(), Namespace: "ns", Name: "a"}, ""},
+	} {
+		got := o.RefusalOf([]Object{{Resource: Pods(), Name: "x"}, test.wanted})
+		if (got == nil) != (test.cause == "") || got != nil && got.Cause != test.cause {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if got := o.RefusalOf(nil); got != nil {
+		t.Errorf("of nothing: %v", got)
+	}
+}

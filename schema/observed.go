@@ -58,6 +58,32 @@ func (o *Observed) Child(r Resource, namespace, name string) *Child {
 	return nil
 }
 
+// Staying returns the children of one resource that are not being deleted, by name: for watches whose children all stand in one
+// namespace.
+func (o *Observed) Staying(r Resource) map[string]Child {
+	children := o.Of(r)
+	found := make(map[string]Child, len(children))
+	for _, c := range children {
+		if !c.Deleting {
+			found[c.Name] = c
+		}
+	}
+	return found
+}
+
+// RefusalOf is what the API server said when one of these objects, which do not exist, was to be created last; nil if none of
+// them was refused.
+func (o *Observed) RefusalOf(objects []Object) *Refusal {
+	for i, r := range o.Refused {
+		for _, wanted := range objects {
+			if wanted.Resource == r.Resource && wanted.Namespace == r.Namespace && wanted.Name == r.Name {
+				return &o.Refused[i]
+			}
+		}
+	}
+	return nil
+}
+
 // Read returns what is known of a resource that the watch reads.
 func (o *Observed) Read(r Resource) Children {
 	for i := range o.Reads {
@@ -84,7 +110,7 @@ type Children struct {
 }
 
 // Deletion of the child, if it still is the one that was seen.
-func (c *Child) Deletion(r Resource) Deletion {
+func (c Child) Deletion(r Resource) Deletion {
 	return Deletion{Resource: r, Namespace: c.Namespace, Name: c.Name, UID: c.UID}
 }
 

@@ -48,6 +48,21 @@ func RejectedSince(o Observed, conditions []metav1.Condition, of string) time.Ti
 	return c.LastTransitionTime.Time
 }
 
+// Reject is what a decision tells the author of a rejected object: the events, and the message of the condition of this type,
+// which is True while the object is rejected. It says what stays as it is, such as "the ConfigMap stays as it is".
+func Reject(o Observed, conditions []metav1.Condition, of, stays string) (events []Event, message string) {
+	return RejectionEvents(o, RejectedSince(o, conditions, of)), Summarize(o.Rejection.Problems, o.Rejection.More, stays, "Edit the "+o.Head.Resource.Kind+" to retry.")
+}
+
+// ConditionOf makes a condition that is True or False.
+func ConditionOf(of string, is bool, reason, message string) metav1.Condition {
+	status := metav1.ConditionFalse
+	if is {
+		status = metav1.ConditionTrue
+	}
+	return metav1.Condition{Type: of, Status: status, Reason: reason, Message: message}
+}
+
 // SetCondition returns a copy of conditions with this one in it, in the order of their types. As API conventions have it,
 // the transition time changes with the status only; a time, a generation and a message that say nothing new change
 // nothing.

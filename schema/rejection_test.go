@@ -103,3 +103,26 @@ func TestWhen(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestReject: the events are those of RejectionEvents, and the message says what stays.
+func TestReject(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	o := Observed{Head: &Head{Resource: Resource{Kind: "Foo"}}, Now: now, Rejection: &Rejection{Problems: []Problem{{Code: MissingField, Path: "spec.a", Want: "be set"}}}}
+	o.Head.Meta.Generation = 3
+	events, message := Reject(o, nil, "Stalled", "nothing is changed")
+	if len(events) != 1 || events[0].FieldPath != "spec.a" || message != "1 problem, nothing is changed: [1] spec.a: must be set. Edit the Foo to retry." {
+		t.Errorf("found %v, %q", events, message)
+	}
+	long := []metav1.Condition{{Type: "Stalled", Status: metav1.ConditionTrue, ObservedGeneration: 3, LastTransitionTime: metav1.NewTime(now.Add(-time.Hour))}}
+	if events, message := Reject(o, long, "Stalled", "nothing is changed"); len(events) > 0 || message == "" {
+		t.Errorf("of what is long past: %v, %q", events, message)
+	}
+}
+
+func TestConditionOf(t *testing.T) {
+	for is, want := range map[bool]metav1.ConditionStatus{true: metav1.ConditionTrue, false: metav1.ConditionFalse} {
+		if got := ConditionOf("Ready", is, "Why", "it is so"); got != (metav1.Condition{Type: "Ready", Status: want, Reason: "Why", Message: "it is so"}) {
+			t.Errorf("%v: %v", is, got)
+		}
+	}
+}

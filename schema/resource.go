@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"maps"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,10 +20,13 @@ func Pods() Resource       { return Resource{Version: "v1", Plural: "pods", Kind
 func Services() Resource   { return Resource{Version: "v1", Plural: "services", Kind: "Service"} }
 func ConfigMaps() Resource { return Resource{Version: "v1", Plural: "configmaps", Kind: "ConfigMap"} }
 
-// Secrets and Jobs are resources that some workloads own.
+// Secrets, Jobs and Deployments are resources that some workloads own.
 func Secrets() Resource { return Resource{Version: "v1", Plural: "secrets", Kind: "Secret"} }
 func Jobs() Resource {
 	return Resource{Group: "batch", Version: "v1", Plural: "jobs", Kind: "Job"}
+}
+func Deployments() Resource {
+	return Resource{Group: "apps", Version: "v1", Plural: "deployments", Kind: "Deployment"}
 }
 
 // Object is one thing to create: the body is the exact JSON that is posted, but for what is generated.
@@ -66,7 +70,14 @@ func ChildMeta(owner *Head, namespace, name string, labels map[string]string, an
 	return meta
 }
 
-// ParseOwnerText is the inverse. ok is false for what OwnerText never returns.
+// ChildObject is a child to create in the namespace of its owner: its metadata as ChildMeta has it, and these fields.
+func ChildObject(owner *Head, r Resource, name string, labels map[string]string, fields map[string]any) Object {
+	body := map[string]any{"apiVersion": r.APIVersion(), "kind": r.Kind, "metadata": ChildMeta(owner, owner.Meta.Namespace, name, labels, "")}
+	maps.Copy(body, fields)
+	return Object{Resource: r, Namespace: owner.Meta.Namespace, Name: name, Body: JSON(body)}
+}
+
+// ParseOwnerText is the inverse of OwnerText. ok is false for what OwnerText never returns.
 func ParseOwnerText(text string) (apiVersion, kind, namespace, name string, uid types.UID, ok bool) {
 	parts := strings.Split(text, " ")
 	if len(parts) != 4 || parts[3] == "" {

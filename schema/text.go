@@ -2,7 +2,9 @@ package schema
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -58,4 +60,19 @@ func JSON(v any) []byte {
 		return []byte("null")
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// Hash is ten hexadecimal digits that stand for a value, the same in every process: a part of names and labels that changes with
+// what they are made from. See JSON for which values it is.
+func Hash(of any) string { return fmt.Sprintf("%x", sha256.Sum256(JSON(of)))[:hashLength] }
+
+const hashLength = 10
+
+// ShortName is a name as it is, or where it has more than so many bytes its beginning and a hash: of at most so many, and
+// another one for each name. It is for names made from names, and for values of labels.
+func ShortName(name string, most int) string {
+	if len(name) <= most {
+		return name
+	}
+	return strings.TrimRight(name[:max(most-hashLength-1, 0)], "-.") + "-" + Hash(name)
 }

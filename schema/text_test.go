@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	"pgregory.net/rapid"
 )
 
@@ -88,5 +89,34 @@ func TestCompactJSON(t *testing.T) {
 	}
 	if got := string(JSON(make(chan int))); got != "null" {
 		t.Error(got)
+	}
+}
+
+// TestShortName: a name that fits stays, and others differ where they did before, and are names.
+func TestShortName(t *testing.T) {
+	long := strings.Repeat("a", 48)
+	seen := map[string]string{}
+	for _, name := range []string{"a", long, long + "a", long + "b", strings.Repeat("a", 253), strings.Repeat("a", 36) + "." + long, strings.Repeat("a", 36) + "-" + long, strings.Repeat("a.", 100) + "a"} {
+		got := ShortName(name, 48)
+		if len(got) > 48 || len(name) <= 48 && got != name || seen[got] != "" || len(validation.IsDNS1123Subdomain(got)) > 0 {
+			t.Errorf("%s of %d bytes is %s, as is %s", name, len(name), got, seen[got])
+		}
+		seen[got] = name
+	}
+	if got := ShortName("abcdef", 3); len(got) > 3+hashLength { // no room for a hash: it is there all the same
+		t.Errorf("found %s", got)
+	}
+}
+
+// TestHash: the same value has the same hash, in every process, and another one has another.
+func TestHash(t *testing.T) {
+	type spec struct {
+		Image string `json:"image"`
+	}
+	if got := Hash(spec{"a:1"}); got != "028ac6ea25" {
+		t.Errorf("found %s", got)
+	}
+	if Hash(spec{"a:1"}) == Hash(spec{"a:2"}) {
+		t.Error("two values have one hash")
 	}
 }

@@ -25,6 +25,8 @@ type Program struct {
 	Name    string
 	Short   string // what it does, in one sentence, for --help
 	Version string // "" is "dev"
+	// Watches are what it serves. One of several may be served by a process of its own: --resources says which, and such a
+	// process has a lease of its own.
 	Watches []controller.Watch
 }
 
@@ -37,6 +39,7 @@ const (
 // flags have the names that operators commonly use.
 type flags struct {
 	kubeconfig, namespace string
+	resources             []string
 	metrics               MetricsFlags
 	probes                string
 	leaderElect           bool
@@ -44,13 +47,16 @@ type flags struct {
 	log                   LogFlags
 }
 
-func (f *flags) register(all *pflag.FlagSet, name string) {
+func (f *flags) register(all *pflag.FlagSet, name string, watches []controller.Watch) {
+	if len(watches) > 1 {
+		all.StringSliceVar(&f.resources, "resources", nil, "serve only these of "+strings.Join(plurals(watches), ", ")+" (default: all)")
+	}
 	all.StringVar(&f.kubeconfig, "kubeconfig", "", "file that says how to reach the API server (default: $KUBECONFIG, else the pod's service account)")
 	all.StringVar(&f.namespace, "namespace", "", "serve the objects of this namespace only (default: all)")
 	f.metrics.Register(all)
 	all.StringVar(&f.probes, "health-probe-bind-address", ":8081", `where /healthz and /readyz are served; "0" for nowhere`)
 	all.BoolVar(&f.leaderElect, "leader-elect", false, "let one of several processes work, chosen by a lease")
-	all.StringVar(&f.leaseName, "leader-election-id", name, "name of the lease")
+	all.StringVar(&f.leaseName, "leader-election-id", "", leaseUsage(name, watches))
 	all.StringVar(&f.leaseSpace, "leader-election-namespace", "", "namespace of the lease (default: $MY_POD_NAMESPACE)")
 	f.log.Register(all)
 }
@@ -80,7 +86,7 @@ func (p Program) Main(args []string, out, errOut io.Writer) int {
 	var f flags
 	all := pflag.NewFlagSet(p.Name, pflag.ContinueOnError)
 	all.SetOutput(io.Discard)
-	f.register(all, p.Name)
+	f.register(all, p.Name, p.Watches)
 	err := all.Parse(args[1:])
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
@@ -122,6 +128,10 @@ GOMEMLIMIT (instead of nine tenths of the container's memory limit).
 }
 
 func (p Program) run(ctx context.Context, f flags, errOut io.Writer) error {
+	watches, err := f.choose(p.Name, p.Watches)
+	if err != nil {
+		return err
+	}
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -136,7 +146,7 @@ func (p Program) run(ctx context.Context, f flags, errOut io.Writer) error {
 	KeepWithinMemory(log)
 	config.QPS, config.Burst = qps, burst
 	process := Process{Registry: NewRegistry(), Version: cmp.Or(p.Version, "dev"), UserAgent: p.Name, Metrics: f.metrics, Probes: f.probes, Log: &f.log,
-		Controller: controller.Options{Name: p.Name, Config: config, Watches: p.Watches, Namespace: f.namespace, Workers: workers, EventQPS: eventQPS, Log: log}}
+		Controller: controller.Options{Name: p.Name, Config: config, Watches: watches, Namespace: f.namespace, Workers: workers, EventQPS: eventQPS, Log: log}}
 	if f.leaderElect {
 		process.Controller.Lease = &election.Lease{Namespace: f.leaseSpace, Name: f.leaseName}
 	}

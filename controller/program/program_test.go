@@ -17,6 +17,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	"github.com/spf13/pflag"
 	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
@@ -78,6 +79,53 @@ func TestWrongCalls(t *testing.T) {
 		if code != 2 || !strings.Contains(errOut, says) || !strings.Contains(errOut, "See 'gadget-operator --help'.") {
 			t.Errorf("%q: code %d, stderr %q, want %q", args, code, errOut, says)
 		}
+	}
+}
+
+// TestResources: one of several watches is served alone, by a process whose lease is not that of the others.
+func TestResources(t *testing.T) {
+	one := gadgets().Watches[0]
+	watch := func(plural, version string) controller.Watch {
+		w := one
+		w.Resource.Plural, w.Resource.Version = plural, version
+		return w
+	}
+	all := []controller.Watch{watch("gadgets", "v1"), watch("widgets", "v1"), watch("gadgets", "v2")}
+	for name, test := range map[string]struct {
+		args, lease, served string
+	}{
+		"all":                   {"", "op", "gadgets/v1 widgets/v1 gadgets/v2"},
+		"one":                   {"--resources=widgets", "op-widgets", "widgets/v1"},
+		"both versions of one":  {"--resources=gadgets", "op-gadgets", "gadgets/v1 gadgets/v2"},
+		"both, in any order":    {"--resources=widgets,gadgets", "op-gadgets-widgets", "gadgets/v1 widgets/v1 gadgets/v2"},
+		"a lease of that name":  {"--resources=widgets --leader-election-id=mine", "mine", "widgets/v1"},
+		"all, and another name": {"--leader-election-id=mine", "mine", "gadgets/v1 widgets/v1 gadgets/v2"},
+	} {
+		var f flags
+		set := pflag.NewFlagSet("op", pflag.ContinueOnError)
+		f.register(set, "op", all)
+		if err := set.Parse(strings.Fields(test.args)); err != nil {
+			t.Fatal(err)
+		}
+		chosen, err := f.choose("op", all)
+		var served []string
+		for _, w := range chosen {
+			served = append(served, w.Resource.Plural+"/"+w.Resource.Version)
+		}
+		if err != nil || f.leaseName != test.lease || strings.Join(served, " ") != test.served {
+			t.Errorf("%s: lease %s, served %v, %v", name, f.leaseName, served, err)
+		}
+	}
+	var out, errOut bytes.Buffer
+	p := Program{Name: "op", Watches: all}
+	if code := p.Main([]string{"op", "--resources=widget"}, &out, &errOut); code != 2 || !strings.Contains(errOut.String(), `--resources: found "widget", must be one or more of gadgets, widgets`) {
+		t.Errorf("one that there is not: code %d, %s", code, errOut.String())
+	}
+	if code := p.Main([]string{"op", "--help"}, &out, &errOut); code != 0 || !strings.Contains(out.String(), "serve only these of gadgets, widgets") {
+		t.Errorf("help: %s", out.String())
+	}
+	if out, _, _ := called("--help"); strings.Contains(out, "--resources") {
+		t.Errorf("a program that serves one resource offers a choice: %s", out)
 	}
 }
 

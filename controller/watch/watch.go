@@ -123,6 +123,11 @@ type Read struct {
 // Reasons are the reasons of the events about writes of one resource; an empty one is not emitted.
 type Reasons struct{ Created, CreateFailed, UpdateFailed, Deleted, DeleteFailed string }
 
+// ReasonsOf a noun are its name and what has happened: ReasonsOf("ConfigMap").Created is "ConfigMapCreated".
+func ReasonsOf(noun string) Reasons {
+	return Reasons{Created: noun + "Created", CreateFailed: noun + "NotCreated", UpdateFailed: noun + "NotUpdated", Deleted: noun + "Deleted", DeleteFailed: noun + "NotDeleted"}
+}
+
 // WithDefaults fills in what is left out.
 func (w Watch) WithDefaults() Watch {
 	if w.Name == "" {

@@ -19,7 +19,7 @@ func publish(crd *crdv1.CustomResourceDefinition) {
 
 // rename gives the CRD its kind, which the Go type cannot be called: that name is the Kind's function.
 func rename(crd *crdv1.CustomResourceDefinition) {
-	crd.Annotations = nil // the tool's version; tools/go.mod has it
+	delete(crd.Annotations, "controller-gen.kubebuilder.io/version") // tools/go.mod has it
 	kind := strings.TrimSuffix(crd.Spec.Names.Kind, typeSuffix)
 	for i := range crd.Spec.Versions {
 		root := generate.SchemaOf(crd, i)

@@ -288,3 +288,13 @@ func TestFormerShape(t *testing.T) {
 		t.Errorf("rules (-wanted +found):\n%s", diff)
 	}
 }
+
+// TestAnnotations: those that an author has written stay, as the approval that groups of Kubernetes need; the version of the tool goes.
+func TestAnnotations(t *testing.T) {
+	crd := &crdv1.CustomResourceDefinition{}
+	crd.Annotations = map[string]string{"controller-gen.kubebuilder.io/version": "v1", "api-approved.kubernetes.io": "unapproved, an example"}
+	rename(crd)
+	if len(crd.Annotations) != 1 || crd.Annotations["api-approved.kubernetes.io"] == "" {
+		t.Errorf("found %v", crd.Annotations)
+	}
+}

@@ -1,0 +1,49 @@
+package controller
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stoic/schema"
+)
+
+type widget struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	Spec              struct{}     `json:"spec,omitempty"`
+	Status            widgetStatus `json:"status,omitempty"`
+}
+
+type widgetStatus struct {
+	Parts []string `json:"parts,omitempty"`
+}
+
+// TestTypedStatus: a status is planned for if it says something new.
+func TestTypedStatus(t *testing.T) {
+	r := schema.Resource{Group: "g", Version: "v1", Plural: "widgets", Kind: "Widget"}
+	for name, test := range map[string]struct {
+		was    any
+		now    *widgetStatus
+		writes bool
+	}{
+		"the same":             {map[string]any{"parts": []any{"a"}}, &widgetStatus{Parts: []string{"a"}}, false},
+		"another":              {map[string]any{"parts": []any{"a"}}, &widgetStatus{Parts: []string{"b"}}, true},
+		"none before, nothing": {nil, &widgetStatus{}, false},
+		"an empty list":        {nil, &widgetStatus{Parts: []string{}}, false},
+		"none before":          {nil, &widgetStatus{Parts: []string{"b"}}, true},
+		"wiped":                {map[string]any{"parts": []any{"a"}}, &widgetStatus{}, true},
+	} {
+		w := Typed(r, func(*widget, Observed) Plan { return Plan{Status: test.now} }, nil)
+		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "g/v1", "kind": "Widget", "metadata": map[string]any{"name": "a"}, "status": test.was}}
+		result := w.Convert(u)
+		if plan := w.Decide(Observed{Head: result.Head, Object: result.Object}); (plan.Status != nil) != test.writes {
+			t.Errorf("%s: plans %v", name, plan.Status)
+		}
+	}
+	none := Typed(r, func(*widget, Observed) Plan { return Plan{} }, nil)
+	if plan := none.Decide(Observed{Head: &schema.Head{Status: &widgetStatus{}}}); plan.Status != nil {
+		t.Errorf("no status is planned, and found %v", plan.Status)
+	}
+}

@@ -1,0 +1,13 @@
+package foo
+
+import (
+	"flag"
+	"testing"
+
+	"stoic/test/decision"
+)
+
+var update = flag.Bool("update", false, "write the plans of testdata anew")
+
+// TestDecide compares the plans for Foos of testdata.
+func TestDecide(t *testing.T) { decision.Golden(t, Watches(), 12, *update) }

@@ -1,0 +1,144 @@
+package decision
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	diff "github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+
+	"stoic/controller"
+	"stoic/schema"
+)
+
+// Golden reads from each archive of testdata an object and what it owns, and compares the plan; update writes it. The first
+// file is the object; one that is called refused lists what the API server has refused to create. A status that a plan
+// writes is written once: the same decision on it writes none.
+func Golden(t *testing.T, watches []controller.Watch, least int, update bool) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) < least {
+		t.Fatalf("%d archives, at least %d are wanted; %v", len(files), least, err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := &Cluster{T: t, Watches: watches}
+			object, all := c.read(t, archive)
+			plan := c.WatchOf(object.GetKind()).Decide(c.Observe(object, all))
+			compare(t, file, archive, []byte(Print(t, plan)), update)
+			if plan.Status != nil {
+				written := object.DeepCopy()
+				raw := map[string]any{}
+				if err := json.Unmarshal(schema.JSON(plan.Status), &raw); err != nil {
+					t.Fatal(err)
+				}
+				written.Object["status"] = raw
+				if again := c.WatchOf(object.GetKind()).Decide(c.Observe(written, all)); again.Status != nil {
+					t.Errorf("a status that was written is written again: %s", Print(t, again))
+				}
+			}
+		})
+	}
+}
+
+// read the object of an archive, and all others.
+func (c *Cluster) read(t *testing.T, archive *txtar.Archive) (object *unstructured.Unstructured, all Objects) {
+	t.Helper()
+	all = Objects{}
+	for _, part := range archive.Files {
+		u := &unstructured.Unstructured{}
+		switch part.Name {
+		case "plan":
+			continue
+		case "refused":
+			var refused []schema.Refusal
+			if err := yaml.Unmarshal(part.Data, &refused); err != nil {
+				t.Fatalf("%s: %v", part.Name, err)
+			}
+			for i := range refused {
+				refused[i].Since = Clock()
+			}
+			c.refused = map[types.UID][]schema.Refusal{object.GetUID(): refused}
+			continue
+		}
+		if err := readYAML(part.Data, &u.Object); err != nil {
+			t.Fatalf("%s: %v", part.Name, err)
+		}
+		if object == nil {
+			object = u
+		} else {
+			all[KeyOf(u)] = u
+		}
+	}
+	if object == nil {
+		t.Fatal("an archive without an object")
+	}
+	return object, all
+}
+
+// readYAML as what comes from an API server: whole numbers are int64.
+func readYAML(text []byte, into *map[string]any) error {
+	data, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, into)
+}
+
+func compare(t *testing.T, file string, archive *txtar.Archive, got []byte, update bool) {
+	t.Helper()
+	at := len(archive.Files) - 1
+	if archive.Files[at].Name != "plan" {
+		archive.Files = append(archive.Files, txtar.File{Name: "plan"})
+		at++
+	}
+	if update {
+		archive.Files[at].Data = got
+		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if d := diff.Diff(string(archive.Files[at].Data), string(got)); d != "" {
+		t.Errorf("plan (-want +got):\n%s", d)
+	}
+}
+
+// Print writes a plan with one line for each write, in their order.
+func Print(t *testing.T, p schema.Plan) string {
+	t.Helper()
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "rule %s\n", p.Rule)
+	if p.Status != nil {
+		text, err := yaml.Marshal(p.Status)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "status\n  %s\n", strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "\n  "))
+	}
+	for _, e := range p.Events {
+		fmt.Fprintf(&b, "event %s %s %s: %s (%s)\n", e.Type, e.Reason, e.FieldPath, e.Message, e.Occasion)
+	}
+	for _, d := range p.Delete {
+		fmt.Fprintf(&b, "delete %s %s/%s %s\n", d.Resource.Kind, d.Namespace, d.Name, d.UID)
+	}
+	for _, d := range p.Patch {
+		fmt.Fprintf(&b, "patch %s %s/%s %s\n", d.Resource.Kind, d.Namespace, d.Name, d.Body)
+	}
+	for _, c := range p.Create {
+		fmt.Fprintf(&b, "create %s %s/%s %s\n", c.Resource.Kind, c.Namespace, c.Name, c.Body)
+	}
+	if p.Requeue > 0 {
+		fmt.Fprintf(&b, "look again after %v\n", p.Requeue)
+	}
+	return b.String()
+}

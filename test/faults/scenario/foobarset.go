@@ -1,0 +1,199 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"stoic/schema"
+	"stoic/test/faults/history"
+	"stoic/test/faults/oracle"
+)
+
+// fooBarSets is the operator of examples/operators/foobarset: two levels, in one process.
+func fooBarSets() *Operator {
+	const deploy = "examples/operators/foobarset/deploy/"
+	return &Operator{Name: "foobarset", Package: "./examples/operators/foobarset/cmd", Args: exampleArgs(),
+		User: "system:serviceaccount:test-operators:foobarset-operator", Permissions: []string{deploy + "base/namespace.yaml", deploy + "base/roles.yaml", deploy + "together/rbac.yaml"},
+		CRDs:     []string{"test/fixtures/foobarsets-open.yaml", "test/fixtures/foobartasks-open.yaml"},
+		Resource: fooBarResource("foobarsets"), Dependents: []runtimeschema.GroupVersionResource{fooBarResource("foobartasks"), batchJobs()},
+		// Pods are the Job controller's.
+		Unwatched: []runtimeschema.GroupVersionResource{core("pods")},
+		Rules: oracle.Rules{Settled: fooBarSetSettled, Restores: func(u *unstructured.Unstructured) bool { return history.Is(u, "Ready") },
+			Status: statusWith("tasks", "active", "succeeded", "failed"), Owner: history.Owner, Writes: func(reference int) int { return 2*reference + 20 },
+			Always: []func(*oracle.Case) []string{tasksFirst}},
+		Statuses: map[string]any{
+			"nothing at all":         nil,
+			"no conditions":          map[string]any{"conditions": []any{}},
+			"a condition of its own": map[string]any{"conditions": []any{map[string]any{"type": "Weather", "status": "Unknown"}}},
+			"a future generation":    map[string]any{"observedGeneration": 77},
+			"counts of its own":      map[string]any{"succeeded": 99, "failed": 7},
+			"counts of a string":     map[string]any{"active": "many"},
+		},
+		Foreign: func(u *unstructured.Unstructured) bool {
+			return u.GetKind() == "Job" && u.GetLabels()["test.example.com/operator"] == ""
+		},
+		Goals: []string{"G1", "G3", "G4", "G6", "G11", "G14", "G18"}, Share: 8, Scenarios: fooBarSetScenarios("foobarset-"),
+	}
+}
+
+func fooBarSetScenarios(prefix string) []Scenario {
+	const path = "spec.template.image"
+	image := func(to string) string { return `{"spec":{"template":{"image":` + to + `}}}` }
+	toB, malformed := image(`"b:1"`), image(`7`)
+	known := all(was("Stalled"), reported(path))
+	done := func(image string, n int) Check { return all(fooBarSetSays("Running", n), tasksRun(image, n)) }
+	again := Scenario{Name: "delete-create", Manifest: fooBarSetManifest(2), End: done("a:1", 2)}
+	once := again
+	again.Steps = []Step{drop(metav1.DeletePropagationBackground, done("a:1", 2)), anew(once)}
+	again.End = all(again.End, secondOf("FooBarTask", taskName("a:1", 0)))
+	scenarios := []Scenario{
+		{Name: "created", Manifest: fooBarSetManifest(2), End: done("a:1", 2)},
+		{Name: "complete", Manifest: fooBarSetManifest(2), Steps: []Step{endTask("a:1", 0, 0, done("a:1", 2)), endTask("a:1", 1, 0, always)},
+			End: fooBarSetSays("Complete", 2)},
+		{Name: "failed", Manifest: fooBarSetManifest(2), Steps: []Step{endTask("a:1", 1, 3, done("a:1", 2))}, End: fooBarSetSays("Failed", 2)},
+		{Name: "template", Manifest: fooBarSetManifest(2), Steps: []Step{edit("another template", done("a:1", 2), toB)}, End: done("b:1", 2)},
+		{Name: "scaled", Manifest: fooBarSetManifest(2), Steps: []Step{edit("three", done("a:1", 2), `{"spec":{"count":3}}`), edit("one", done("a:1", 3), `{"spec":{"count":1}}`)}, End: done("a:1", 1)},
+		{Name: "foreign", Manifest: fooBarSetManifest(1),
+			Steps: []Step{somebodyElsesJob(done("a:1", 1)), edit("a template whose Job is taken", there(taskName("b:1", 0)), toB),
+				edit("another template", warned("NameConflict"), image(`"c:1"`))},
+			End: all(done("c:1", 1), there(taskName("b:1", 0)))},
+		{Name: "repaired", Paths: []string{path}, Manifest: fooBarSetManifest(2),
+			Steps: []Step{edit("malformed", done("a:1", 2), malformed), edit("repair", known, toB)}, End: done("b:1", 2)},
+		{Name: "malformed", Paths: []string{path}, Manifest: fooBarSetManifest(2),
+			Steps: []Step{edit("malformed", done("a:1", 2), malformed)}, End: all(known, tasksRun("a:1", 2))},
+		{Name: "deleted", Manifest: fooBarSetManifest(2), Steps: []Step{drop(metav1.DeletePropagationForeground, done("a:1", 2))}, End: nothing},
+		again,
+	}
+	for i := range scenarios {
+		scenarios[i].Name = prefix + scenarios[i].Name
+	}
+	return scenarios
+}
+
+func fooBarSetManifest(count int) func(string) string {
+	return func(name string) string {
+		return fmt.Sprintf(`{apiVersion: test.example.com/v1alpha1, kind: FooBarSet, metadata: {name: %s}, spec: {count: %d, template: {image: "a:1", backoffLimit: 0}}}`, name, count)
+	}
+}
+
+// taskName of a set's task, without the name of the set.
+func taskName(image string, number int) string {
+	template := struct {
+		Image        string `json:"image"`
+		BackoffLimit int    `json:"backoffLimit"`
+	}{Image: image}
+	return fmt.Sprintf("%s-%d", schema.Hash(template), number)
+}
+
+// fooBarSetSettled: its tasks run, or its spec is malformed. A set that is complete, or has a failed task, is none that others
+// can take something from: what is made again then runs again.
+func fooBarSetSettled(u *unstructured.Unstructured) bool {
+	for _, c := range history.Conditions(u) {
+		if c.Type == "Ready" {
+			return observed(u) && (c.Status == "True" && c.Reason == "Running" || c.Reason == "InvalidSpec")
+		}
+	}
+	return false
+}
+
+// fooBarSetSays: the status has this reason of all conditions, of the spec as it is, and counts so many tasks.
+func fooBarSetSays(reason string, tasks int) Check {
+	return func(v history.View) (bool, string) {
+		says := ""
+		for _, c := range history.Conditions(v.Job) {
+			if c.Type == "Ready" && c.Status == "True" {
+				says = c.Reason
+			}
+		}
+		counted := func(field string) int64 {
+			n, _, _ := unstructured.NestedInt64(v.Job.Object, "status", field)
+			return n
+		}
+		ok := says == reason && observed(v.Job) && counted("tasks") == int64(tasks) && (reason != "Running" || counted("active") == int64(tasks))
+		return ok, fmt.Sprintf("want %s of %d tasks; %s", reason, tasks, describe(v))
+	}
+}
+
+// tasksRun: there are so many tasks, of that image, each with its Job and a pod that runs, and none of its own beside them.
+func tasksRun(image string, n int) Check {
+	return func(v history.View) (bool, string) {
+		var tasks, jobs, pods []string
+		for _, u := range v.Extras {
+			is, _, _ := unstructured.NestedString(u.Object, "spec", "image")
+			switch {
+			case u.GetKind() == "FooBarTask" && (is != image || u.GetDeletionTimestamp() != nil || v.Job == nil || history.Owner(u) != v.Job.GetUID()):
+				tasks = append(tasks, u.GetName()+" of "+is)
+			case u.GetKind() == "FooBarTask":
+				tasks = append(tasks, u.GetName())
+			case history.Owner(u) != "":
+				jobs = append(jobs, u.GetName())
+			}
+		}
+		for _, u := range v.Pods {
+			if !runs(u) {
+				return false, "a pod does not run; " + describe(v)
+			}
+			pods = append(pods, strings.TrimSuffix(history.NameOf(u), "-"+history.Generated))
+		}
+		slices.Sort(pods)
+		want := make([]string, 0, n)
+		for i := range n {
+			want = append(want, v.Name+"-"+taskName(image, i))
+		}
+		return slices.Equal(tasks, want) && slices.Equal(jobs, want) && slices.Equal(pods, want), fmt.Sprintf("want the tasks %v; %s", want, describe(v))
+	}
+}
+
+// endTask is a kubelet's: the pod of a task ends with an exit code.
+func endTask(image string, number int, code int64, when Check) Step {
+	pod := func(v history.View) *unstructured.Unstructured {
+		for _, u := range v.Pods {
+			if strings.HasPrefix(u.GetName(), v.Name+"-"+taskName(image, number)+"-") {
+				return u
+			}
+		}
+		return nil
+	}
+	past := func(v history.View) (bool, string) {
+		u := pod(v)
+		return u != nil && ended(u) || v.Job == nil, describe(v)
+	}
+	ready := func(v history.View) (bool, string) {
+		if u := pod(v); u == nil || !runs(u) {
+			return false, "the pod does not run; " + describe(v)
+		}
+		return when(v)
+	}
+	return Step{fmt.Sprintf("task %d ends with %d", number, code), either(past, ready), func(ctx context.Context, a Actor) error {
+		view := a.Run.View()
+		if done, _ := past(view); done {
+			return nil
+		}
+		return a.conclude(ctx, pod(view), code)
+	}}
+}
+
+// somebodyElsesJob comes, of a name that a task will want. It is suspended, so that it has no pods.
+func somebodyElsesJob(when Check) Step {
+	name := taskName("b:1", 0)
+	return Step{"somebody else creates a Job", either(there(name), when), func(ctx context.Context, a Actor) error {
+		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "batch/v1", "kind": "Job", "spec": map[string]any{"suspend": true,
+			"template": map[string]any{"spec": map[string]any{"restartPolicy": "Never", "containers": []any{map[string]any{"name": "mine", "image": "mine:1"}}}}}}}
+		u.SetName(a.Job + "-" + name)
+		return a.store(ctx, a.Client.Resource(batchJobs()).Namespace(a.Namespace), u)
+	}}
+}
+
+// tasksFirst: the operator deletes a task of a set that stays only if there are as many others as the set asks for.
+func tasksFirst(c *oracle.Case) []string {
+	return successors(c, fooBarResource("foobartasks"), func(set *unstructured.Unstructured, others []*unstructured.Unstructured) bool {
+		count, ok, _ := unstructured.NestedInt64(set.Object, "spec", "count")
+		return ok && len(others) >= int(count)
+	})
+}
