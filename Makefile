@@ -20,8 +20,9 @@ KUBERNETES ?=
 # The race detector needs a C compiler; a machine without one still runs the tests.
 RACE := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race,)
 
-# How the CRDs of an operator other than ours are written.
-FOOBAR_CRDS := go run ./schema/crd -types ./examples/operators/foobar -o examples/operators/foobar/deploy/crd -former=false
+# The example operators that have CRDs of their own, and how those of one are written.
+EXAMPLES := foobar crontab
+EXAMPLE_CRDS = go run ./schema/crd -types ./examples/operators/$(1) -o examples/operators/$(1)/deploy/crd -former=false $(2)
 
 # The CRD of MPIJob v2beta1, which has the name of that of v1.
 V2BETA1_CRDS := go run ./schema/crd -types ./training/kinds/v2beta1 -o deploy/mpijob-v2beta1 -infix=-v2beta1 -former=false
@@ -109,7 +110,7 @@ bench-convert: ## measure what a conversion costs
 
 generate: ## write what is generated: CRDs, reference tables, rules, dashboards, configurations of other programs
 	go run ./schema/crd
-	$(FOOBAR_CRDS)
+	$(foreach example,$(EXAMPLES),$(call EXAMPLE_CRDS,$(example)) &&) true
 	$(V2BETA1_CRDS)
 	go run ./docs/reference/tables
 	go run ./deploy/integrations/generate
@@ -133,7 +134,7 @@ verify: ## fail if something is unformatted, suspicious, untidy or not generated
 	@go vet ./...
 	@echo "== generated files"
 	@go run ./schema/crd -check
-	@$(FOOBAR_CRDS) -check
+	@$(foreach example,$(EXAMPLES),$(call EXAMPLE_CRDS,$(example),-check) &&) true
 	@$(V2BETA1_CRDS) -check
 	@go run ./deploy/chartfiles -check
 	@go run ./docs/reference/tables -check

@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"stoic/controller/watch"
 	"stoic/schema"
 )
@@ -13,8 +15,16 @@ type (
 	Owned = watch.Owned
 	// Reasons are those of the events about writes of one resource.
 	Reasons = watch.Reasons
+	// Job is what SlimJob keeps of a batch/v1 Job.
+	Job = watch.Job
 	// Observed is what a decision may depend on.
 	Observed = schema.Observed
 	// Plan is what a decision leads to.
 	Plan = schema.Plan
 )
+
+// SlimJob keeps of a batch/v1 Job what most operators need to know; for Owned.Slim.
+func SlimJob(u *unstructured.Unstructured) any { return watch.SlimJob(u) }
+
+// KubernetesReasons are those that the controllers of Kubernetes give to their events.
+func KubernetesReasons() Reasons { return watch.KubernetesReasons() }

@@ -94,3 +94,25 @@ func TestRejectedSince(t *testing.T) {
 		}
 	}
 }
+
+// TestNewChild: a child has the identity that its object says.
+func TestNewChild(t *testing.T) {
+	head := &Head{Resource: Resource{Group: "test.example.com", Version: "v1", Kind: "FooBar"}}
+	head.Meta.Namespace, head.Meta.Name, head.Meta.UID = "team", "web", "u"
+	got := NewChild(head, Jobs(), "team", "web-1", map[string]string{"a": "b"}, "", map[string]any{"spec": map[string]any{"parallelism": 0}})
+	const want = `{"apiVersion":"batch/v1","kind":"Job","metadata":{"labels":{"a":"b"},"name":"web-1","namespace":"team","ownerReferences":[` +
+		`{"apiVersion":"test.example.com/v1","kind":"FooBar","name":"web","uid":"u","controller":true,"blockOwnerDeletion":true}]},"spec":{"parallelism":0}}`
+	if string(got.Body) != want || got.Resource != Jobs() || got.Namespace != "team" || got.Name != "web-1" {
+		t.Errorf("%+v %s", got, got.Body)
+	}
+}
+
+func TestDeleteChild(t *testing.T) {
+	var p Plan
+	for _, c := range []Child{{Name: "a", UID: "1"}, {Name: "b", UID: "2", Deleting: true}} {
+		p.DeleteChild(Pods(), &c)
+	}
+	if diff := cmp.Diff([]Deletion{{Resource: Pods(), Name: "a", UID: "1"}}, p.Delete); diff != "" {
+		t.Error(diff)
+	}
+}

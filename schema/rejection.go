@@ -48,6 +48,19 @@ func RejectedSince(o Observed, conditions []metav1.Condition, of string) time.Ti
 	return c.LastTransitionTime.Time
 }
 
+// Validity is what the conditions Ready and Stalled say of an object as far as it is well-formed or not, and the events that tell
+// its author. Of a rejected object both have the problems, with what follows from them and what to do: "no run is started", "Edit
+// the CronTab to retry.". Of any other Stalled is False, and Ready is True with a reason still to be given. Old are the conditions
+// on record.
+func Validity(o Observed, old []metav1.Condition, consequence, advice string) (ready, stalled metav1.Condition, events []Event) {
+	ready, stalled = metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue}, metav1.Condition{Type: "Stalled", Status: metav1.ConditionFalse, Reason: "ValidSpec"}
+	if o.Rejection != nil {
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, "InvalidSpec", Summarize(o.Rejection.Problems, o.Rejection.More, consequence, advice)
+		stalled.Status, stalled.Reason, stalled.Message = metav1.ConditionTrue, ready.Reason, ready.Message
+	}
+	return ready, stalled, RejectionEvents(o, RejectedSince(o, old, stalled.Type))
+}
+
 // SetCondition returns a copy of conditions with this one in it, in the order of their types. As API conventions have it,
 // the transition time changes with the status only; a time, a generation and a message that say nothing new change
 // nothing.

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"maps"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -74,4 +75,11 @@ func ParseOwnerText(text string) (apiVersion, kind, namespace, name string, uid 
 	}
 	namespace, name, ok = strings.Cut(parts[2], "/")
 	return parts[0], parts[1], namespace, name, types.UID(parts[3]), ok && name != "" && parts[0] != "" && parts[1] != ""
+}
+
+// NewChild is a child to create, named, labelled and owned as ChildMeta has it: fields are all that it says beside.
+func NewChild(owner *Head, r Resource, namespace, name string, labels map[string]string, annotation string, fields map[string]any) Object {
+	body := map[string]any{"apiVersion": r.APIVersion(), "kind": r.Kind, "metadata": ChildMeta(owner, namespace, name, labels, annotation)}
+	maps.Copy(body, fields)
+	return Object{Resource: r, Namespace: namespace, Name: name, Body: JSON(body)}
 }

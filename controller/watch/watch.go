@@ -113,6 +113,11 @@ type Read struct {
 // Reasons are the reasons of the events about writes of one resource; an empty one is not emitted.
 type Reasons struct{ Created, CreateFailed, UpdateFailed, Deleted, DeleteFailed string }
 
+// KubernetesReasons are those that the controllers of Kubernetes give.
+func KubernetesReasons() Reasons {
+	return Reasons{Created: "SuccessfulCreate", CreateFailed: "FailedCreate", UpdateFailed: "FailedUpdate", Deleted: "SuccessfulDelete", DeleteFailed: "FailedDelete"}
+}
+
 // WithDefaults fills in what is left out.
 func (w Watch) WithDefaults() Watch {
 	if w.Name == "" {
