@@ -105,7 +105,7 @@ func (t *turn) run(spec *CronTabSpec) {
 	last := cmp.Or(t.status.LastScheduleTime.Time, t.Head.Meta.CreationTimestamp.Time)
 	runs, ours := s.Runs(last, t.Now, spec.StartingDeadlineSeconds), (*run)(nil) // ours: the one that is started next
 	for _, w := range t.waiting {
-		if spec.Suspend || !w.At.After(runs.From) {
+		if spec.Suspend || !w.At.After(runs.From) || !s.Is(w.At) {
 			t.plan.DeleteChild(schema.Jobs(), &w.Child)
 		} else if ours == nil && !w.At.After(t.Now) {
 			runs.Due, ours = w.At, &w

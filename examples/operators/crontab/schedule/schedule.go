@@ -50,6 +50,9 @@ func (s *Schedule) Next(after time.Time) time.Time {
 	return time.Time{}
 }
 
+// Is due at a time.
+func (s *Schedule) Is(at time.Time) bool { return s.Next(at.Add(-1)).Equal(at) }
+
 // wall is what a clock on the wall shows, as if it were in UTC.
 func wall(local time.Time) time.Time {
 	year, month, day := local.Date()

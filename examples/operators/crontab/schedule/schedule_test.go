@@ -70,6 +70,9 @@ func TestNext(t *testing.T) {
 			var got []string
 			for range strings.Count(test.want, ":") {
 				at = s.Next(at)
+				if !s.Is(at) || s.Is(at.Add(time.Second)) {
+					t.Errorf("%v: is due: %v", at, s.Is(at))
+				}
 				got = append(got, at.In(s.zone).Format("2006-01-02 15:04"))
 			}
 			if found := strings.Join(got, " "); found != test.want {
