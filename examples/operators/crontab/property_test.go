@@ -252,7 +252,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestTwoLeaders tries every order of five steps around one time that is due: what a leader does on the present, with or without a
+// TestTwoLeaders tries every order of four steps around one time that is due: what a leader does on the present, with or without a
 // crash, what another one does that sees both the CronTab and the Jobs, or one of them, as they were, and what a user deletes.
 // Then one leader is left. That time is run once, unless the user has deleted its Job.
 func TestTwoLeaders(t *testing.T) {
@@ -261,6 +261,7 @@ func TestTwoLeaders(t *testing.T) {
 		func(c *cluster) { (&leader{cluster: c}).reconcile(now(c, 0), now(c, 0), 9) },
 		func(c *cluster) { (&leader{cluster: c}).reconcile(now(c, 0), now(c, 0), 1) },
 		func(c *cluster) { (&leader{cluster: c}).reconcile(now(c, 2), now(c, 2), 9) },
+		func(c *cluster) { (&leader{cluster: c}).reconcile(now(c, 4), now(c, 4), 9) },
 		func(c *cluster) { (&leader{cluster: c}).reconcile(now(c, 9), now(c, 9), 9) },
 		func(c *cluster) { (&leader{cluster: c}).reconcile(now(c, 0), now(c, 9), 9) },
 		func(c *cluster) { (&leader{cluster: c}).reconcile(now(c, 9), now(c, 0), 9) },
@@ -270,7 +271,7 @@ func TestTwoLeaders(t *testing.T) {
 			}
 		},
 	}
-	const depth = 5
+	const depth = 4
 	all := 1
 	for range depth {
 		all *= len(steps)
@@ -285,9 +286,6 @@ func TestTwoLeaders(t *testing.T) {
 		record, _, _ := unstructured.NestedString(c.present().tab.Object, "status", "lastScheduleTime")
 		if record != "2026-01-01T01:00:00Z" || len(c.order) > 1 || len(c.order) == 0 && len(c.present().jobs) > 0 {
 			t.Fatalf("the order %d: on record is %s, were run %v, there are %v", n, record, c.started, namesOf(c))
-		}
-		if t.Failed() {
-			t.Fatalf("in the order %d", n)
 		}
 	}
 }
