@@ -22,12 +22,9 @@ KUBERNETES ?=
 # The race detector needs a C compiler; a machine without one still runs the tests.
 RACE := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race,)
 
-# How the CRDs of an operator other than ours are written.
-FOOBAR_CRDS := go run ./schema/crd -types ./examples/operators/foobar -o examples/operators/foobar/deploy/crd -former=false
-FOOBARSET_CRDS := go run ./schema/crd -types ./examples/operators/foobarset -o examples/operators/foobarset/deploy/crd -former=false
-FOO_CRDS := go run ./schema/crd -types ./examples/operators/foo -o examples/operators/foo/deploy/crd -former=false
-
-MYDEPLOYMENT_CRDS := go run ./schema/crd -types ./examples/operators/mydeployment -o examples/operators/mydeployment/deploy/crd -former=false
+# The example operators that have CRDs of their own, and how those of one are written.
+EXAMPLES := foobar crontab foobarset foo mydeployment
+EXAMPLE_CRDS = go run ./schema/crd -types ./examples/operators/$(1) -o examples/operators/$(1)/deploy/crd -former=false $(2)
 
 # The CRD of MPIJob v2beta1, which has the name of that of v1.
 V2BETA1_CRDS := go run ./schema/crd -types ./training/kinds/v2beta1 -o deploy/mpijob-v2beta1 -infix=-v2beta1 -former=false
@@ -119,10 +116,7 @@ bench-convert: ## measure what a conversion costs
 
 generate: ## write what is generated: CRDs, reference tables, rules, dashboards, configurations of other programs
 	go run ./schema/crd
-	$(FOOBAR_CRDS)
-	$(MYDEPLOYMENT_CRDS)
-	$(FOOBARSET_CRDS)
-	$(FOO_CRDS)
+	$(foreach example,$(EXAMPLES),$(call EXAMPLE_CRDS,$(example)) &&) true
 	$(V2BETA1_CRDS)
 	go run ./docs/reference/tables
 	go run ./deploy/integrations/generate
@@ -146,10 +140,7 @@ verify: ## fail if something is unformatted, suspicious, untidy or not generated
 	@go vet ./...
 	@echo "== generated files"
 	@go run ./schema/crd -check
-	@$(FOOBAR_CRDS) -check
-	@$(MYDEPLOYMENT_CRDS) -check
-	@$(FOOBARSET_CRDS) -check
-	@$(FOO_CRDS) -check
+	@$(foreach example,$(EXAMPLES),$(call EXAMPLE_CRDS,$(example),-check) &&) true
 	@$(V2BETA1_CRDS) -check
 	@go run ./deploy/chartfiles -check
 	@go run ./docs/reference/tables -check

@@ -25,7 +25,8 @@ func TestRequeue(t *testing.T) {
 		err  error
 		want time.Duration
 	}{
-		{time.Hour, nil, time.Hour},
+		{time.Hour, nil, longestRequeue}, // the clock may be set to another time meanwhile
+		{9 * time.Minute, nil, 9 * time.Minute},
 		{0, apply.ErrBehind, apply.RequeueFallback},
 		{time.Hour, invalid, apply.LastRefused},
 		{time.Second, invalid, time.Second},            // a deadline does not wait for a back-off

@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"stoic/controller/watch"
 	"stoic/schema"
 )
@@ -13,6 +15,8 @@ type (
 	Owned = watch.Owned
 	// Reasons are those of the events about writes of one resource.
 	Reasons = watch.Reasons
+	// Job is what SlimJob keeps of a batch/v1 Job.
+	Job = watch.Job
 	// Observed is what a decision may depend on.
 	Observed = schema.Observed
 	// Plan is what a decision leads to.
@@ -21,3 +25,9 @@ type (
 
 // ReasonsOf is watch.ReasonsOf.
 func ReasonsOf(noun string) Reasons { return watch.ReasonsOf(noun) }
+
+// SlimJob keeps of a batch/v1 Job what most operators need to know; for Owned.Slim.
+func SlimJob(u *unstructured.Unstructured) any { return watch.SlimJob(u) }
+
+// KubernetesReasons are those that the controllers of Kubernetes give to their events.
+func KubernetesReasons() Reasons { return watch.KubernetesReasons() }

@@ -211,9 +211,13 @@ func (r *watcher) requeue(key string, after time.Duration, err error, auditIDs .
 		after = sooner(after, backOff)
 	}
 	if after > 0 {
-		r.queue.AddAfter(key, after)
+		r.queue.AddAfter(key, min(after, longestRequeue))
 	}
 }
+
+// longestRequeue bounds how long a plan waits. Timers follow neither a clock that is set to another time nor the sleep of a machine:
+// what a plan wants to do at a time of the day, or in a year, is looked at again this often.
+const longestRequeue = 10 * time.Minute
 
 // sooner is the earlier of the plan's wish and the back-off. A wish for the next moment is no time but the rest of a plan
 // that was too long for one reconcile: after an error it waits like everything else.

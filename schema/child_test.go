@@ -122,15 +122,6 @@ func TestAdoptAndRelease(t *testing.T) {
 	}
 }
 
-// TestChildObject: what is posted, in the namespace of its owner.
-func TestChildObject(t *testing.T) {
-	got := ChildObject(owner(false), Jobs(), "c", map[string]string{"l": "v"}, map[string]any{"spec": 1})
-	const want = `{"apiVersion":"batch/v1","kind":"Job","metadata":{"labels":{"l":"v"},"name":"c","namespace":"ns","ownerReferences":[{"apiVersion":"g/v1","kind":"FooBar","name":"a","uid":"u","controller":true,"blockOwnerDeletion":true}]},"spec":1}`
-	if got.Resource != Jobs() || got.Namespace != "ns" || got.Name != "c" || string(got.Body) != want {
-		t.Errorf("found %s %s/%s %s", got.Resource.Kind, got.Namespace, got.Name, got.Body)
-	}
-}
-
 // TestStaying: children that are being deleted are left out, and those of other resources.
 func TestStaying(t *testing.T) {
 	o := Observed{Children: []Children{{Resource: Jobs(), Items: []Child{{Name: "a"}, {Name: "b", Deleting: true}}}, {Resource: Pods(), Items: []Child{{Name: "c"}}}}}
@@ -161,5 +152,27 @@ func TestRefusalOf(t *testing.T) {
 	}
 	if got := o.RefusalOf(nil); got != nil {
 		t.Errorf("of nothing: %v", got)
+	}
+}
+
+// TestNewChild: a child has the identity that its object says.
+func TestNewChild(t *testing.T) {
+	head := &Head{Resource: Resource{Group: "test.example.com", Version: "v1", Kind: "FooBar"}}
+	head.Meta.Namespace, head.Meta.Name, head.Meta.UID = "team", "web", "u"
+	got := NewChild(head, Jobs(), "team", "web-1", map[string]string{"a": "b"}, "", map[string]any{"spec": map[string]any{"parallelism": 0}})
+	const want = `{"apiVersion":"batch/v1","kind":"Job","metadata":{"labels":{"a":"b"},"name":"web-1","namespace":"team","ownerReferences":[` +
+		`{"apiVersion":"test.example.com/v1","kind":"FooBar","name":"web","uid":"u","controller":true,"blockOwnerDeletion":true}]},"spec":{"parallelism":0}}`
+	if string(got.Body) != want || got.Resource != Jobs() || got.Namespace != "team" || got.Name != "web-1" {
+		t.Errorf("%+v %s", got, got.Body)
+	}
+}
+
+func TestDeleteChild(t *testing.T) {
+	var p Plan
+	for _, c := range []Child{{Name: "a", UID: "1"}, {Name: "b", UID: "2", Deleting: true}} {
+		p.DeleteChild(Pods(), &c)
+	}
+	if diff := cmp.Diff([]Deletion{{Resource: Pods(), Name: "a", UID: "1"}}, p.Delete); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -43,6 +43,13 @@ type Plan struct {
 	Count []Count
 }
 
+// DeleteChild plans the deletion of a child, if it still is the one that was seen. One that is being deleted is left alone.
+func (p *Plan) DeleteChild(r Resource, c *Child) {
+	if !c.Deleting {
+		p.Delete = append(p.Delete, c.Deletion(r))
+	}
+}
+
 // Annotate sets annotations of the object itself. They hold what must be on record before dependents that prove it are
 // deleted, and does not belong into a status, which may be wiped.
 type Annotate struct {

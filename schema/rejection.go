@@ -54,13 +54,18 @@ func Reject(o Observed, conditions []metav1.Condition, of, stays string) (events
 	return RejectionEvents(o, RejectedSince(o, conditions, of)), Summarize(o.Rejection.Problems, o.Rejection.More, stays, "Edit the "+o.Head.Resource.Kind+" to retry.")
 }
 
-// ConditionOf makes a condition that is True or False.
-func ConditionOf(of string, is bool, reason, message string) metav1.Condition {
-	status := metav1.ConditionFalse
-	if is {
-		status = metav1.ConditionTrue
+// Validity is what the conditions Ready and Stalled say of an object as far as it is well-formed or not, and the events that tell
+// its author, as Reject says. Of a rejected object both have the problems; of any other Stalled is False, and Ready is True with a
+// reason still to be given. Old are the conditions on record.
+func Validity(o Observed, old []metav1.Condition, stays string) (ready, stalled metav1.Condition, events []Event) {
+	ready, stalled = metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue}, metav1.Condition{Type: "Stalled", Status: metav1.ConditionFalse, Reason: "ValidSpec"}
+	if o.Rejection == nil {
+		return ready, stalled, nil
 	}
-	return metav1.Condition{Type: of, Status: status, Reason: reason, Message: message}
+	events, message := Reject(o, old, stalled.Type, stays)
+	ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, "InvalidSpec", message
+	stalled.Status, stalled.Reason, stalled.Message = metav1.ConditionTrue, ready.Reason, message
+	return ready, stalled, events
 }
 
 // SetCondition returns a copy of conditions with this one in it, in the order of their types. As API conventions have it,

@@ -119,10 +119,22 @@ func TestReject(t *testing.T) {
 	}
 }
 
-func TestConditionOf(t *testing.T) {
-	for is, want := range map[bool]metav1.ConditionStatus{true: metav1.ConditionTrue, false: metav1.ConditionFalse} {
-		if got := ConditionOf("Ready", is, "Why", "it is so"); got != (metav1.Condition{Type: "Ready", Status: want, Reason: "Why", Message: "it is so"}) {
-			t.Errorf("%v: %v", is, got)
-		}
+func TestValidity(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	o := Observed{Head: &Head{Resource: Resource{Kind: "FooBar"}}, Now: now}
+	ready, stalled, events := Validity(o, nil, "nothing is done")
+	if ready != (metav1.Condition{Type: "Ready", Status: "True"}) || stalled != (metav1.Condition{Type: "Stalled", Status: "False", Reason: "ValidSpec"}) || events != nil {
+		t.Errorf("well-formed: %+v, %+v, %+v", ready, stalled, events)
+	}
+	o.Rejection = &Rejection{Problems: []Problem{{Path: "spec.a", Found: "7", Want: "be 8"}}}
+	ready, stalled, events = Validity(o, nil, "nothing is done")
+	const message = "1 problem, nothing is done: [1] spec.a: found 7, must be 8. Edit the FooBar to retry."
+	if ready != (metav1.Condition{Type: "Ready", Status: "False", Reason: "InvalidSpec", Message: message}) ||
+		stalled != (metav1.Condition{Type: "Stalled", Status: "True", Reason: "InvalidSpec", Message: message}) || len(events) != 1 || !events[0].Since.Equal(now) {
+		t.Errorf("rejected: %+v, %+v, %+v", ready, stalled, events)
+	}
+	stalled.LastTransitionTime = metav1.NewTime(now.Add(-time.Hour))
+	if _, _, events = Validity(o, []metav1.Condition{stalled}, ""); events != nil {
+		t.Errorf("long on record: %+v", events)
 	}
 }

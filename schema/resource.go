@@ -70,13 +70,6 @@ func ChildMeta(owner *Head, namespace, name string, labels map[string]string, an
 	return meta
 }
 
-// ChildObject is a child to create in the namespace of its owner: its metadata as ChildMeta has it, and these fields.
-func ChildObject(owner *Head, r Resource, name string, labels map[string]string, fields map[string]any) Object {
-	body := map[string]any{"apiVersion": r.APIVersion(), "kind": r.Kind, "metadata": ChildMeta(owner, owner.Meta.Namespace, name, labels, "")}
-	maps.Copy(body, fields)
-	return Object{Resource: r, Namespace: owner.Meta.Namespace, Name: name, Body: JSON(body)}
-}
-
 // ParseOwnerText is the inverse of OwnerText. ok is false for what OwnerText never returns.
 func ParseOwnerText(text string) (apiVersion, kind, namespace, name string, uid types.UID, ok bool) {
 	parts := strings.Split(text, " ")
@@ -85,4 +78,11 @@ func ParseOwnerText(text string) (apiVersion, kind, namespace, name string, uid 
 	}
 	namespace, name, ok = strings.Cut(parts[2], "/")
 	return parts[0], parts[1], namespace, name, types.UID(parts[3]), ok && name != "" && parts[0] != "" && parts[1] != ""
+}
+
+// NewChild is a child to create, named, labelled and owned as ChildMeta has it: fields are all that it says beside.
+func NewChild(owner *Head, r Resource, namespace, name string, labels map[string]string, annotation string, fields map[string]any) Object {
+	body := map[string]any{"apiVersion": r.APIVersion(), "kind": r.Kind, "metadata": ChildMeta(owner, namespace, name, labels, annotation)}
+	maps.Copy(body, fields)
+	return Object{Resource: r, Namespace: namespace, Name: name, Body: JSON(body)}
 }

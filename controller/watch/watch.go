@@ -128,6 +128,11 @@ func ReasonsOf(noun string) Reasons {
 	return Reasons{Created: noun + "Created", CreateFailed: noun + "NotCreated", UpdateFailed: noun + "NotUpdated", Deleted: noun + "Deleted", DeleteFailed: noun + "NotDeleted"}
 }
 
+// KubernetesReasons are those that the controllers of Kubernetes give.
+func KubernetesReasons() Reasons {
+	return Reasons{Created: "SuccessfulCreate", CreateFailed: "FailedCreate", UpdateFailed: "FailedUpdate", Deleted: "SuccessfulDelete", DeleteFailed: "FailedDelete"}
+}
+
 // WithDefaults fills in what is left out.
 func (w Watch) WithDefaults() Watch {
 	if w.Name == "" {

@@ -89,7 +89,7 @@ func apply(set *FooBarSet, o controller.Observed, here map[string]schema.Child, 
 		if missing++; is { // a new one follows when it is gone
 			plan.Delete = append(plan.Delete, c.Deletion(tasks()))
 		} else if len(plan.Create) < mostCreated && o.Child(tasks(), set.Namespace, name) == nil { // more follow when these are seen
-			plan.Create = append(plan.Create, schema.ChildObject(o.Head, tasks(), name, labelsOfTask(o.Head), map[string]any{"spec": set.Spec.Template}))
+			plan.Create = append(plan.Create, schema.NewChild(o.Head, tasks(), o.Head.Meta.Namespace, name, labelsOfTask(o.Head), "", map[string]any{"spec": set.Spec.Template}))
 		}
 	}
 	surplus := slices.Sorted(maps.Keys(others)) // of a former template, or of numbers that are too high
@@ -137,7 +137,7 @@ func decideTask(task *FooBarTask, o controller.Observed) (plan controller.Plan) 
 		return controller.Plan{Rule: "Over"} // who deletes the Job of a task that is over does not ask for another run
 	default:
 		pod := map[string]any{"restartPolicy": "Never", "containers": []any{map[string]any{"name": "task", "image": task.Spec.Image, "command": task.Spec.Command}}}
-		plan.Rule, plan.Create = "Creating", []schema.Object{schema.ChildObject(o.Head, schema.Jobs(), task.Name, labelsOfJob(o.Head), map[string]any{
+		plan.Rule, plan.Create = "Creating", []schema.Object{schema.NewChild(o.Head, schema.Jobs(), o.Head.Meta.Namespace, task.Name, labelsOfJob(o.Head), "", map[string]any{
 			"spec": map[string]any{"backoffLimit": task.Spec.BackoffLimit, "template": map[string]any{"spec": pod}}})}
 		if refused := o.RefusalOf(plan.Create); refused != nil { // for NameTaken, if it is somebody else's
 			plan.Rule, message = string(refused.Cause), refused.Message
@@ -149,6 +149,6 @@ func decideTask(task *FooBarTask, o controller.Observed) (plan controller.Plan) 
 }
 
 func conditions(o controller.Observed, before []metav1.Condition, ready bool, reason, message string) []metav1.Condition {
-	return schema.Conditions(before, o.Head.Meta.Generation, o.Now, schema.ConditionOf("Ready", ready, reason, message),
-		schema.ConditionOf("Complete", reason == complete, reason, message), schema.ConditionOf("Stalled", reason == failed || reason == invalid, reason, message))
+	return schema.Conditions(before, o.Head.Meta.Generation, o.Now, schema.When(ready, "Ready", reason, reason, message),
+		schema.When(reason == complete, "Complete", reason, reason, message), schema.When(reason == failed || reason == invalid, "Stalled", reason, reason, message))
 }
