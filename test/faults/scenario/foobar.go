@@ -13,6 +13,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"stoic/examples/operators/foobar"
 	"stoic/test/faults/history"
 	"stoic/test/faults/oracle"
 )
@@ -39,7 +40,7 @@ func fooBars() *Operator {
 			"conditions of a string": map[string]any{"conditions": "none"},
 		},
 		Foreign: func(u *unstructured.Unstructured) bool { return u.GetLabels()["test.example.com/operator"] != "foobar" },
-		Goals:   []string{"G1", "G2", "G3", "G4", "G5", "G6", "G14", "G18"}, Share: 4, Basics: true, Scenarios: fooBarScenarios(),
+		Goals:   []string{"G1", "G2", "G3", "G4", "G5", "G6", "G14", "G18"}, Share: 4, Basics: true, Scenarios: fooBarScenarios(), Watches: foobar.Watches,
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"stoic/test/faults/history"
 	"stoic/test/faults/oracle"
+	"stoic/training/kinds"
 )
 
 // TFJobs and PyTorchJobs are the resources of the jobs.
@@ -32,6 +33,7 @@ func training() *Operator {
 		Resource: TFJobs(), Dependents: []schema.GroupVersionResource{core("pods"), core("services")},
 		Rules: oracle.Jobs(), Statuses: statuses(), Canary: true, Share: 1,
 		Scenarios: append(append(scenarios, others()...), ofKinds()...),
+		Watches:   watchesOf(kinds.JAXJob(), kinds.PaddleJob(), kinds.PyTorchJob(), kinds.TFJob(), kinds.XGBoostJob()), Valid: validJobs(),
 	}
 }
 
