@@ -1,7 +1,9 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
+	"path"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -42,6 +44,11 @@ func (o *Operator) Kinds() (all []Kind, err error) {
 		all = append(all, k)
 	}
 	return all, nil
+}
+
+// SchemasIn is where the CRDs are that declare types; see Schemas.
+func (o *Operator) SchemasIn() string {
+	return cmp.Or(o.Schemas, path.Join(path.Dir(o.Package), "deploy/crd"))
 }
 
 // mostValid is how many objects of a kind are malformed, if those of the scenarios are taken.
