@@ -69,15 +69,15 @@ func (o *object) judge(s seen) (found []string) {
 		add("the converter panics: %s", o.said.Panic.Cause)
 	}
 	if r := o.said.Rejection; r != nil && !o.repaired {
-		if !slices.ContainsFunc(r.Problems, func(p schema.Problem) bool { return o.Touches(p.Path) }) && r.More == 0 {
+		if !slices.ContainsFunc(r.Problems, func(p schema.Problem) bool { return o.Touches(p.Path, p.String()) }) && r.More == 0 {
 			add("it is rejected for what was not changed: %v", r.Problems)
 		}
 	}
 	// This does not rest on the converter: the schema alone says so.
 	if o.Contradicts && (o.Part == mutation.Present || o.Part == mutation.Absent) && !o.repaired {
 		path := o.Path.String()
-		if !history.Is(s.object, "Stalled") || !s.reported(func(e told) bool { return e.kind == "Warning" && e.path == path }) {
-			add("what stands at %s is of no type that the schema allows, and it is not rejected for that: %v; events %v", path, history.Conditions(s.object), s.events)
+		if !s.reported(func(e told) bool { return e.kind == "Warning" && e.path == path }) {
+			add("what stands at %s is of no type that the schema allows, and nobody is told: %v; events %v", path, history.Conditions(s.object), s.events)
 		}
 	}
 	if o.said.Rejection == nil && history.State(s.object).Type == "" && !s.reported(func(e told) bool { return e.kind == "Warning" }) {

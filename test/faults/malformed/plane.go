@@ -108,10 +108,21 @@ func (p *plane) takeAnything(ctx context.Context, k *kind) error {
 	}); err != nil {
 		return err
 	}
-	odd := map[string]any{"apiVersion": k.Resource.GroupVersion().String(), "kind": k.Name, "metadata": map[string]any{"name": "probe"}, "spec": int64(7)}
 	return p.await(ctx, "the open CRD of "+k.name+" to be in force", func() (bool, string) {
-		err := p.collection(p.raw.Post(), k, space(0)).Param("dryRun", "All").Body(body(odd, "")).Do(ctx).Error()
-		return err == nil, fmt.Sprint(err)
+		saw := ""
+		for field, declared := range k.shipped.Properties["spec"].Properties {
+			wrong := any(int64(7))
+			if declared.Type == "integer" || declared.Type == "number" || declared.XIntOrString {
+				wrong = []any{}
+			}
+			odd := map[string]any{"apiVersion": k.Resource.GroupVersion().String(), "kind": k.Name, "metadata": map[string]any{"name": "probe"}, "spec": map[string]any{field: wrong}}
+			err := p.collection(p.raw.Post(), k, space(0)).Param("dryRun", "All").Body(body(odd, "")).Do(ctx).Error()
+			if err == nil {
+				return true, ""
+			}
+			saw = err.Error() // the scale subresource may look into a field
+		}
+		return false, saw
 	})
 }
 

@@ -18,6 +18,15 @@ type round struct {
 	objects []*object
 	// without and with malformed objects beside: how long healthy ones took.
 	without, with map[*kind][]time.Duration
+	// phases is how long each took, for readers.
+	phases []string
+	began  time.Time
+}
+
+// phase ends.
+func (r *round) phase(name string) {
+	r.phases = append(r.phases, fmt.Sprint(name, " ", time.Since(r.began).Round(time.Second/10)))
+	r.began = time.Now()
 }
 
 // run a round. What is wrong with one object stands in it; what is wrong with a process, or with all, is returned.
@@ -27,9 +36,11 @@ func (r *round) run(ctx context.Context) (found []string, err error) {
 			p.kill()
 		}
 	}()
+	r.began = time.Now()
 	if err := r.beforeTheStart(ctx); err != nil {
 		return nil, err
 	}
+	r.phase("before the start")
 	for _, p := range r.programs {
 		if err := p.serve(ctx, ""); err != nil {
 			return []string{err.Error()}, nil
@@ -38,8 +49,11 @@ func (r *round) run(ctx context.Context) (found []string, err error) {
 	if err := r.beside(ctx, r.of(beside, edited), &r.with); err != nil {
 		return r.trouble(ctx), err
 	}
+	r.phase("stored")
 	r.settle(ctx)
+	r.phase("settled")
 	found = append(found, r.restful(ctx)...)
+	r.phase("quiet")
 	for _, o := range r.objects {
 		if o.uid != "" && o.refusal == "" && len(o.found) == 0 {
 			o.found = o.judge(r.sight.see(o.uid))
@@ -48,10 +62,12 @@ func (r *round) run(ctx context.Context) (found []string, err error) {
 	if err := r.repair(ctx); err != nil {
 		return append(found, r.trouble(ctx)...), err
 	}
+	r.phase("repaired")
 	found = append(found, r.trouble(ctx)...)
 	if err := r.goes(ctx); err != nil {
 		found = append(found, err.Error())
 	}
+	r.phase("gone")
 	for _, p := range r.programs {
 		if err := p.end(ctx); err != nil {
 			found = append(found, err.Error())

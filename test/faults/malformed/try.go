@@ -162,7 +162,7 @@ func (t *trial) rounds(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("round %d: %w", n, err)
 		}
-		t.Say("G7: round %d, %d objects, %d failures so far, %v", n, len(r.objects), t.failures(), time.Since(began).Round(time.Second))
+		t.Say("G7: round %d, %d objects, %d failures so far, %v: %s", n, len(r.objects), t.failures(), time.Since(began).Round(time.Second), strings.Join(r.phases, ", "))
 	}
 	t.compare()
 	return nil

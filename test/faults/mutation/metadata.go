@@ -11,7 +11,7 @@ import (
 const Bystander = "bystander"
 
 // inMetadata are changes that API servers let through, as they check metadata whatever the schema of the object is.
-func inMetadata(object map[string]any) (all []Mutation) {
+func inMetadata(object map[string]any, values []value) (all []Mutation) {
 	add := func(what string, value any, path ...any) {
 		m := Mutation{Path: append(Path{"metadata"}, path...), What: what, Part: Metadata, change: put(value)}
 		m.Large = size(value) > large
@@ -26,7 +26,7 @@ func inMetadata(object map[string]any) (all []Mutation) {
 		add("it begins with "+front, front+name, "name")
 	}
 	for _, field := range []string{"labels", "annotations"} {
-		for _, v := range values() {
+		for _, v := range values {
 			text, is := v.is.(string)
 			if !is && v.what != "null" && !strings.HasPrefix(v.what, "a text") {
 				continue

@@ -40,10 +40,16 @@ type Mutation struct {
 // Name is unique among the mutations of an object: "spec.target: the number 7".
 func (m Mutation) Name() string { return m.Path.String() + ": " + m.What }
 
-// Touches says whether a path that is reported is about what was changed: it leads there, or the other way round.
-func (m Mutation) Touches(path string) bool {
+// Touches says whether what is reported about a path is about what was changed: one of the two leads to the other, or the sentence
+// names the field. A volume that is not there any more is missed by what mounts it.
+func (m Mutation) Touches(path, sentence string) bool {
 	if Related(path, m.Path.String()) {
 		return true
+	}
+	for _, step := range m.Path[1:] {
+		if key, is := step.(string); is && key != "template" && key != "spec" && key != "metadata" && strings.Contains(strings.ReplaceAll(sentence, path, ""), key) {
+			return true
+		}
 	}
 	return m.renamed != "" && Related(path, append(slices.Clone(m.Path[:len(m.Path)-1]), m.renamed).String())
 }
@@ -123,7 +129,8 @@ func rename(to string) func(holder, step any) any {
 // metadata; and of its status, if it has one, which is what its operator would write. The name of the object is kept, or has more
 // behind it.
 func All(object map[string]any, schema *Schema) []Mutation {
-	all := inMetadata(object)
+	values := values()
+	all := inMetadata(object, values)
 	for _, part := range []struct {
 		field string
 		part  Part
@@ -133,17 +140,22 @@ func All(object map[string]any, schema *Schema) []Mutation {
 			continue
 		}
 		walk(value, Path{part.field}, func(p Path, old any) {
-			for _, m := range of(p, old, schema) {
+			for _, m := range of(p, old, schema, values) {
 				m.Part = part.part
 				all = append(all, m)
 			}
-			for _, m := range beside(p, old, schema, part.part) {
+			for _, m := range beside(p, old, schema, part.part, values) {
 				all = append(all, m)
 			}
 		})
 	}
-	slices.SortStableFunc(all, func(a, b Mutation) int { return strings.Compare(a.Name(), b.Name()) })
-	return slices.CompactFunc(all, func(a, b Mutation) bool { return a.Name() == b.Name() })
+	names := map[string]bool{}
+	return slices.DeleteFunc(all, func(m Mutation) bool {
+		name := m.Name()
+		known := names[name]
+		names[name] = true
+		return known
+	})
 }
 
 // Sample draws n mutations, as many of each part as there are. At most one in fifty is large. They come in a random order, which

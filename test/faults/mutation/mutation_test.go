@@ -137,12 +137,24 @@ func TestContradicts(t *testing.T) {
 func TestTouches(t *testing.T) {
 	m := Mutation{Path: Path{"spec", "a", 1}}
 	for path, want := range map[string]bool{"spec.a[1]": true, "spec.a": true, "spec": true, "spec.a[1].b": true, "spec.a[10]": false, "spec.a[1]x": false, "spec.ab": false, "spec.b": false, "": true} {
-		if m.Touches(path) != want {
+		if m.Touches(path, path+": must be 7") != want {
 			t.Errorf("%s: %v", path, !want)
 		}
 	}
-	if m := (Mutation{Path: Path{"spec", "a"}, renamed: "b"}); !m.Touches("spec.b") || !m.Touches("spec.a") || m.Touches("spec.c") {
+	if m := (Mutation{Path: Path{"spec", "a"}, renamed: "b"}); !m.Touches("spec.b", "") || !m.Touches("spec.a", "") || m.Touches("spec.c", "") {
 		t.Error("a name that is another")
+	}
+}
+
+// TestTouchesByName: what is missed elsewhere is named.
+func TestTouchesByName(t *testing.T) {
+	m := Mutation{Path: Path{"spec", "template", "spec", "volumes"}}
+	const mount = "spec.template.spec.mounts[0].name"
+	if !m.Touches(mount, mount+": found x, must be a volume; add it to the pod's `volumes`") || m.Touches(mount, mount+": found x, must be a spec of the template") {
+		t.Error("a field that a sentence names")
+	}
+	if m := (Mutation{Path: Path{"spec", "mounts"}}); m.Touches("spec.other.mounts", "spec.other.mounts: must be set") {
+		t.Error("a field that stands in the path alone")
 	}
 }
 

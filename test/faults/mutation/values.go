@@ -90,13 +90,13 @@ func deep(depth int) any {
 }
 
 // of one place: every value, nothing, and what can be made of what stands there.
-func of(p Path, old any, schema *Schema) (all []Mutation) {
+func of(p Path, old any, schema *Schema, values []value) (all []Mutation) {
 	add := func(what string, change func(holder, step any) any) *Mutation {
 		all = append(all, Mutation{Path: p, What: what, change: change})
 		return &all[len(all)-1]
 	}
 	here := declared(schema, p)
-	for _, v := range values() {
+	for _, v := range values {
 		if same(v.is, old) {
 			continue
 		}
@@ -149,7 +149,7 @@ func of(p Path, old any, schema *Schema) (all []Mutation) {
 }
 
 // beside lists the mutations of fields that the schema of an object declares, and that are not there.
-func beside(p Path, old any, schema *Schema, part Part) (all []Mutation) {
+func beside(p Path, old any, schema *Schema, part Part, values []value) (all []Mutation) {
 	present, is := old.(map[string]any)
 	here := declared(schema, p)
 	if !is || here == nil {
@@ -159,7 +159,7 @@ func beside(p Path, old any, schema *Schema, part Part) (all []Mutation) {
 		if _, there := present[name]; there {
 			continue
 		}
-		for _, m := range of(p.child(name), nil, schema) {
+		for _, m := range of(p.child(name), nil, schema, values) {
 			if m.What == "absent" || m.renamed != "" {
 				continue
 			}
@@ -174,11 +174,17 @@ func beside(p Path, old any, schema *Schema, part Part) (all []Mutation) {
 
 // same says whether a value is the one that stands there already, of those that are neither list nor object.
 func same(v, old any) bool {
-	switch old.(type) {
-	case string, int64, float64, bool:
+	switch old := old.(type) {
+	case string:
+		text, is := v.(string)
+		return is && text == old
+	case int64, float64, bool:
+		if number, is := v.(json.Number); is {
+			v = json.RawMessage(number) // as it is written
+		}
 		a, _ := json.Marshal(v) // none is so odd that it is equal to what cannot be written
 		b, _ := json.Marshal(old)
-		return bytes.Equal(a, b)
+		return size(v) < 100 && bytes.Equal(a, b)
 	}
 	return false
 }
