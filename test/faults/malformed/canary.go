@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"stoic/test/faults/history"
 	"stoic/test/faults/scenario"
 )
@@ -67,9 +65,9 @@ func (p *plane) create(ctx context.Context, o *object) error {
 	return nil
 }
 
-// canaries times healthy objects of all kinds, one after the other, until ctx ends and each kind had one. It returns how long each
+// timeHealthy times healthy objects of all kinds, one after the other, until ctx ends and each kind had one. It returns how long each
 // took, by kind.
-func (p *plane) canaries(ctx context.Context, over <-chan struct{}) (took map[*kind][]time.Duration, err error) {
+func (p *plane) timeHealthy(ctx context.Context, over <-chan struct{}) (took map[*kind][]time.Duration, err error) {
 	took = map[*kind][]time.Duration{}
 	for {
 		for _, k := range p.kinds {
@@ -88,8 +86,6 @@ func (p *plane) canaries(ctx context.Context, over <-chan struct{}) (took map[*k
 				return nil, err
 			}
 			took[k] = append(took[k], time.Since(began))
-			background := metav1.DeletePropagationBackground
-			_ = background
 			if err := p.remove(ctx, []*object{o}); err != nil {
 				return nil, err
 			}

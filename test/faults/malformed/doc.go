@@ -2,9 +2,9 @@
 //
 //	valid objects --mutation.Sample--> rounds of some hundreds, of every kind at once
 //	a round
-//	  store a third                   no operator serves them; healthy objects beside are timed, which one serves
-//	  start the operator of all       and store the others; a part is valid first, and malformed by an update
-//	  time healthy objects beside     they take as long as before
+//	  store a third                   no operator serves them yet
+//	  start the operator              and store the others; a part is valid first, and malformed by an update
+//	  time healthy objects beside     they take as long as beside as many healthy ones, which is a round of its own
 //	  await, for every object         what its converter says of it, as a library, is what the cluster shows
 //	  ask the process                 no panic, ready all the time, nothing left to do, few writes
 //	  repair those that were updated  they are served

@@ -16,8 +16,8 @@ import (
 type round struct {
 	*plane
 	objects []*object
-	// without and with malformed objects beside: how long healthy ones took.
-	without, with map[*kind][]time.Duration
+	// canaries are how long healthy objects took beside them.
+	canaries map[*kind][]time.Duration
 	// phases is how long each took, for readers.
 	phases []string
 	began  time.Time
@@ -37,7 +37,7 @@ func (r *round) run(ctx context.Context) (found []string, err error) {
 		}
 	}()
 	r.began = time.Now()
-	if err := r.beforeTheStart(ctx); err != nil {
+	if err := r.store(ctx, r.of(before)); err != nil {
 		return nil, err
 	}
 	r.phase("before the start")
@@ -46,7 +46,7 @@ func (r *round) run(ctx context.Context) (found []string, err error) {
 			return []string{err.Error()}, nil
 		}
 	}
-	if err := r.beside(ctx, r.of(beside, edited), &r.with); err != nil {
+	if err := r.beside(ctx, r.of(beside, edited)); err != nil {
 		return r.trouble(ctx), err
 	}
 	r.phase("stored")
@@ -87,37 +87,12 @@ func (r *round) of(ways ...way) (all []*object) {
 	return all
 }
 
-// beforeTheStart stores what no process serves: those of the quiet namespace serve nothing else, but for what is in no namespace.
-func (r *round) beforeTheStart(ctx context.Context) error {
-	for _, p := range r.programs {
-		if err := p.serve(ctx, quietSpace); err != nil {
-			return err
-		}
-	}
-	var later []*object
-	now := slices.DeleteFunc(r.of(before), func(o *object) bool {
-		if o.Cluster {
-			later = append(later, o)
-		}
-		return o.Cluster
-	})
-	if err := r.beside(ctx, now, &r.without); err != nil {
-		return err
-	}
-	for _, p := range r.programs {
-		if err := p.end(ctx); err != nil {
-			return err
-		}
-	}
-	return r.store(ctx, later)
-}
-
 // beside stores objects while healthy ones are timed.
-func (r *round) beside(ctx context.Context, all []*object, took *map[*kind][]time.Duration) error {
+func (r *round) beside(ctx context.Context, all []*object) error {
 	over := make(chan struct{})
 	var timing sync.WaitGroup
 	var failed error
-	timing.Go(func() { *took, failed = r.canaries(ctx, over) })
+	timing.Go(func() { r.canaries, failed = r.timeHealthy(ctx, over) })
 	err := r.store(ctx, all)
 	close(over)
 	timing.Wait()

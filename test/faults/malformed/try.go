@@ -77,7 +77,7 @@ func Try(ctx context.Context, o Options) (possible int, results []Result, err er
 			return 0, nil, err
 		}
 	}
-	t := &trial{plane: p, left: map[*kind][]choice{}, without: map[*kind][]time.Duration{}, with: map[*kind][]time.Duration{}}
+	t := &trial{plane: p, left: map[*kind][]choice{}, healthy: map[*kind][]time.Duration{}, malformed: map[*kind][]time.Duration{}}
 	for _, k := range p.kinds {
 		possible += len(k.all)
 		t.left[k] = p.draw(k)
@@ -123,11 +123,12 @@ func interleaved(all []choice, bases int) (mixed []choice) {
 // trial is the whole of it.
 type trial struct {
 	*plane
-	left          map[*kind][]choice
-	stored        map[*kind]int
-	without, with map[*kind][]time.Duration
-	results       []Result
-	files         int
+	left   map[*kind][]choice
+	stored map[*kind]int
+	// healthy and malformed: how long healthy objects took beside as many others that were healthy, or malformed.
+	healthy, malformed map[*kind][]time.Duration
+	results            []Result
+	files              int
 }
 
 func (t *trial) list() (all []Result) {
@@ -143,7 +144,12 @@ func (t *trial) list() (all []Result) {
 func (t *trial) rounds(ctx context.Context) error {
 	t.stored = map[*kind]int{}
 	began := time.Now()
-	for n := 1; ; n++ {
+	for n := 0; ; n++ {
+		if n%betweenHealthy == 0 && t.Most >= 2*t.Round {
+			if err := t.crowd(ctx); err != nil {
+				return err
+			}
+		}
 		r := &round{plane: t.plane}
 		for _, k := range t.kinds {
 			size := min(t.Round, t.Most-t.stored[k], len(t.left[k]))
@@ -159,13 +165,49 @@ func (t *trial) rounds(ctx context.Context) error {
 		}
 		found, err := r.run(ctx)
 		t.take(r, found)
+		collect(t.malformed, r.canaries)
 		if err != nil {
-			return fmt.Errorf("round %d: %w", n, err)
+			return fmt.Errorf("round %d: %w", n+1, err)
 		}
-		t.Say("G7: round %d, %d objects, %d failures so far, %v: %s", n, len(r.objects), t.failures(), time.Since(began).Round(time.Second), strings.Join(r.phases, ", "))
+		t.Say("G7: round %d, %d objects, %d failures so far, %v: %s", n+1, len(r.objects), t.failures(), time.Since(began).Round(time.Second), strings.Join(r.phases, ", "))
 	}
 	t.compare()
 	return nil
+}
+
+// betweenHealthy is how many rounds of malformed objects there are to one of healthy ones.
+const betweenHealthy = 4
+
+// crowd is a round of objects that are as valid as those that are malformed in other rounds: it is what healthy objects beside them
+// are compared with. All that is asked of the others is asked of it, too.
+func (t *trial) crowd(ctx context.Context) error {
+	r := &round{plane: t.plane}
+	for _, k := range t.kinds {
+		for i := range t.Round {
+			if err := t.add(r, k, choice{i % len(k.Valid), mutation.None()}); err != nil {
+				return err
+			}
+		}
+	}
+	before := len(t.results)
+	found, err := r.run(ctx)
+	t.take(r, found)
+	t.results = slices.DeleteFunc(t.results[:len(t.results):len(t.results)], func(r Result) bool { return r.Name == mutation.None().Name() && len(r.Violations) == 0 })
+	for _, k := range t.kinds {
+		t.stored[k] -= min(t.stored[k], t.Round)
+	}
+	collect(t.healthy, r.canaries)
+	if err != nil {
+		return fmt.Errorf("a round of healthy objects: %w", err)
+	}
+	t.Say("G7: as many healthy objects, %d failures: %s", len(t.results)-before, strings.Join(r.phases, ", "))
+	return nil
+}
+
+func collect(all, more map[*kind][]time.Duration) {
+	for k, took := range more {
+		all[k] = append(all[k], took...)
+	}
 }
 
 // add an object to a round. One that is tried alone is tried in each way.
@@ -196,12 +238,6 @@ func (t *trial) failures() (n int) {
 
 // take the results of a round.
 func (t *trial) take(r *round, found []string) {
-	for k, all := range r.without {
-		t.without[k] = append(t.without[k], all...)
-	}
-	for k, all := range r.with {
-		t.with[k] = append(t.with[k], all...)
-	}
 	for _, o := range r.objects {
 		result := Result{Operator: o.Operator, Kind: o.kind.name, Name: o.choice.Name(), Refused: o.refusal != ""}
 		if !result.Refused {
@@ -223,14 +259,14 @@ func (t *trial) take(r *round, found []string) {
 	}
 }
 
-// compare healthy objects beside malformed ones with those that were alone (O8).
+// compare healthy objects beside malformed ones with those beside as many healthy ones (O8).
 func (t *trial) compare() {
 	for _, k := range t.kinds {
-		without, with := t.without[k], t.with[k]
-		t.Say("G7: healthy %s came to their end after %v beside malformed objects, after %v without (medians of %d and %d)", k.name,
+		without, with := t.healthy[k], t.malformed[k]
+		t.Say("G7: healthy %s came to their end after %v beside malformed objects, after %v beside healthy ones (medians of %d and %d)", k.name,
 			oracle.Quantile(with, 0.5).Round(time.Millisecond), oracle.Quantile(without, 0.5).Round(time.Millisecond), len(with), len(without))
 		if oracle.Slower(without, with) {
-			t.results = append(t.results, Result{Operator: k.Operator, Kind: k.name, Name: "healthy objects beside", Violations: []oracle.Violation{{Oracle: "O8", Text: "they are slower than without malformed ones"}}})
+			t.results = append(t.results, Result{Operator: k.Operator, Kind: k.name, Name: "healthy objects beside", Violations: []oracle.Violation{{Oracle: "O8", Text: "they are slower than beside as many healthy ones"}}})
 		}
 	}
 }

@@ -40,10 +40,21 @@ type Mutation struct {
 // Name is unique among the mutations of an object: "spec.target: the number 7".
 func (m Mutation) Name() string { return m.Path.String() + ": " + m.What }
 
-// Touches says whether what is reported about a path is about what was changed: one of the two leads to the other, or the sentence
-// names the field. A volume that is not there any more is missed by what mounts it.
+// None changes nothing: what is made of an object is as valid as the object.
+func None() Mutation {
+	return Mutation{Path: Path{"spec"}, What: "as it is", change: func(holder, _ any) any { return holder }}
+}
+
+// Touches says whether what is reported about a path is about what was changed:
+//
+//	one of the two leads to the other
+//	it stands beside, or below what stands beside    a request that is above a limit is reported where the request is
+//	the sentence names the field                     a volume that is not there is missed where it is mounted
 func (m Mutation) Touches(path, sentence string) bool {
 	if Related(path, m.Path.String()) {
+		return true
+	}
+	if above := len(m.Path) - 2; above >= 2 && Related(path, m.Path[:above].String()) {
 		return true
 	}
 	for _, step := range m.Path[1:] {

@@ -133,6 +133,13 @@ func TestContradicts(t *testing.T) {
 	}
 }
 
+// TestNone: it is there for comparisons.
+func TestNone(t *testing.T) {
+	if before, after := text(t, fooBar(t)), text(t, None().Apply(fooBar(t))); before != after {
+		t.Errorf("%s has become %s", before, after)
+	}
+}
+
 // TestTouches: a path that is reported is about a change if one leads to the other.
 func TestTouches(t *testing.T) {
 	m := Mutation{Path: Path{"spec", "a", 1}}
@@ -149,9 +156,12 @@ func TestTouches(t *testing.T) {
 // TestTouchesByName: what is missed elsewhere is named.
 func TestTouchesByName(t *testing.T) {
 	m := Mutation{Path: Path{"spec", "template", "spec", "volumes"}}
-	const mount = "spec.template.spec.mounts[0].name"
+	const mount = "spec.other.mounts[0].name"
 	if !m.Touches(mount, mount+": found x, must be a volume; add it to the pod's `volumes`") || m.Touches(mount, mount+": found x, must be a spec of the template") {
 		t.Error("a field that a sentence names")
+	}
+	if m := (Mutation{Path: Path{"spec", "c", 0, "resources", "limits", "cpu"}}); !m.Touches("spec.c[0].resources.requests.cpu", "") || m.Touches("spec.c[0].args", "") {
+		t.Error("a field beside")
 	}
 	if m := (Mutation{Path: Path{"spec", "mounts"}}); m.Touches("spec.other.mounts", "spec.other.mounts: must be set") {
 		t.Error("a field that stands in the path alone")
