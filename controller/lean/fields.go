@@ -73,6 +73,8 @@ func metadata(m *metav1.ObjectMeta, f field, names []string) (err error) {
 		var owner metav1.OwnerReference
 		err = owner.Unmarshal(f.bytes)
 		m.OwnerReferences = append(m.OwnerReferences, owner)
+	case 14:
+		m.Finalizers = append(m.Finalizers, f.text())
 	}
 	return err
 }
