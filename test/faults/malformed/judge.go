@@ -43,17 +43,17 @@ func (o *object) ended(s seen) (ok bool, missing string) {
 		return false, fmt.Sprintf("the condition Stalled is True: %v; the converter says %v", stalled, o.said.Rejection)
 	}
 	for _, p := range list {
-		if !s.reported(func(e told) bool { return e.path == p.Path }) {
+		if !s.reported(func(e sentence) bool { return e.path == p.Path }) {
 			return false, fmt.Sprintf("no event tells of %s; there are %v", p, s.events)
 		}
 	}
-	if more > 0 && !s.reported(func(e told) bool { return strings.HasPrefix(e.message, "... and ") }) {
+	if more > 0 && !s.reported(func(e sentence) bool { return strings.HasPrefix(e.message, "... and ") }) {
 		return false, fmt.Sprintf("no event tells of %d more problems; there are %v", more, s.events)
 	}
 	return true, ""
 }
 
-func (s seen) reported(is func(told) bool) bool {
+func (s seen) reported(is func(sentence) bool) bool {
 	for _, e := range s.events {
 		if is(e) {
 			return true
@@ -73,14 +73,17 @@ func (o *object) judge(s seen) (found []string) {
 			add("it is rejected for what was not changed: %v", r.Problems)
 		}
 	}
+	if o.What == mutation.None().What && s.reported(func(e sentence) bool { return e.kind == "Warning" }) {
+		add("nothing is wrong with it, and its author is warned: %v", s.events)
+	}
 	// This does not rest on the converter: the schema alone says so.
 	if o.Contradicts && (o.Part == mutation.Present || o.Part == mutation.Absent) && !o.repaired {
 		path := o.Path.String()
-		if !s.reported(func(e told) bool { return e.kind == "Warning" && e.path == path }) {
+		if !s.reported(func(e sentence) bool { return e.kind == "Warning" && e.path == path }) {
 			add("what stands at %s is of no type that the schema allows, and nobody is told: %v; events %v", path, history.Conditions(s.object), s.events)
 		}
 	}
-	if o.said.Rejection == nil && history.State(s.object).Type == "" && !s.reported(func(e told) bool { return e.kind == "Warning" }) {
+	if o.said.Rejection == nil && history.State(s.object).Type == "" && !s.reported(func(e sentence) bool { return e.kind == "Warning" }) {
 		add("it is neither rejected nor acted on, and nobody is told: %v", history.Conditions(s.object))
 	}
 	healthy := o.healthy[o.base]

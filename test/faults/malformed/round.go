@@ -105,7 +105,7 @@ func (r *round) settle(ctx context.Context) {
 	err := r.await(ctx, "all objects to come to their ends", func() (bool, string) {
 		left = 0
 		for _, o := range r.objects {
-			if o.uid == "" || o.refusal != "" || !o.settled.IsZero() {
+			if o.uid == "" || o.refusal != "" || !o.settled.IsZero() || len(o.found) > 0 {
 				continue
 			}
 			ok, why := o.ended(r.sight.see(o.uid))
@@ -122,7 +122,7 @@ func (r *round) settle(ctx context.Context) {
 		return
 	}
 	for o, why := range missing {
-		if o.settled.IsZero() {
+		if o.settled.IsZero() && len(o.found) == 0 {
 			o.found = append(o.found, "it comes to no end: "+why)
 		}
 	}

@@ -29,11 +29,11 @@ type seen struct {
 	object   *unstructured.Unstructured
 	versions int
 	gone     bool
-	events   map[types.UID]told
+	events   map[types.UID]sentence
 }
 
-// told is one event.
-type told struct {
+// sentence is one event.
+type sentence struct {
 	kind, reason, path, message string
 	count                       int64
 }
@@ -95,7 +95,7 @@ func slim(o any) (any, error) {
 
 func (s *sight) of(uid types.UID) *seen {
 	if s.objects[uid] == nil {
-		s.objects[uid] = &seen{events: map[types.UID]told{}}
+		s.objects[uid] = &seen{events: map[types.UID]sentence{}}
 	}
 	return s.objects[uid]
 }
@@ -116,7 +116,7 @@ func (s *sight) event(u *unstructured.Unstructured, gone bool) {
 		return found
 	}
 	count, _, _ := unstructured.NestedInt64(u.Object, "count")
-	s.of(types.UID(text("involvedObject", "uid"))).events[u.GetUID()] = told{text("type"), text("reason"), text("involvedObject", "fieldPath"), text("message"), max(count, 1)}
+	s.of(types.UID(text("involvedObject", "uid"))).events[u.GetUID()] = sentence{text("type"), text("reason"), text("involvedObject", "fieldPath"), text("message"), max(count, 1)}
 	s.changed = time.Now()
 }
 
@@ -125,7 +125,7 @@ func (s *sight) see(uid types.UID) seen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := *s.of(uid)
-	now.events = map[types.UID]told{}
+	now.events = map[types.UID]sentence{}
 	for id, e := range s.of(uid).events {
 		now.events[id] = e
 	}

@@ -39,8 +39,10 @@ func fooBars() *Operator {
 			"a number as target":     map[string]any{"target": 7},
 			"conditions of a string": map[string]any{"conditions": "none"},
 		},
+		Labels: []string{"test.example.com/operator"}, OwnerAnnotation: "test.example.com/owner",
+		Contents: map[string]map[string]any{"configmaps": {"no data": map[string]any{"data": nil}, "other data": map[string]any{"data": map[string]any{"type": "Move", "more": "x"}}}},
 		Foreign: func(u *unstructured.Unstructured) bool { return u.GetLabels()["test.example.com/operator"] != "foobar" },
-		Goals:   []string{"G1", "G2", "G3", "G4", "G5", "G6", "G14", "G18"}, Share: 4, Basics: true, Scenarios: fooBarScenarios(), Watches: foobar.Watches,
+		Goals:   []string{"G1", "G2", "G3", "G4", "G5", "G6", "G11", "G14", "G18"}, Share: 4, Basics: true, Scenarios: fooBarScenarios(), Watches: foobar.Watches,
 	}
 }
 

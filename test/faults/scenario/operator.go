@@ -35,6 +35,11 @@ type Operator struct {
 	// Contents that others write into a dependent and that the operator puts right, as merge patches, by the plural of its
 	// resource and what they are called.
 	Contents map[string]map[string]any
+	// Labels of dependents by which the operator knows them; Selected is the one without which it does not see them, if it does not
+	// put it back. OwnerAnnotation names the owner of a dependent that no owner reference reaches; Ledger is an annotation of the
+	// object itself that holds what must not be lost. "": there is none. Others edit all of them (G11).
+	Labels                            []string
+	Selected, OwnerAnnotation, Ledger string
 	// Foreign: an object that looks like a dependent, and is the user's; nil: there is none.
 	Foreign func(*unstructured.Unstructured) bool
 	// Goals whose plans are tried, such as G1; nil is all.
