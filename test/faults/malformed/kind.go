@@ -111,6 +111,9 @@ func (k *kind) schemas(open, shipped []*unstructured.Unstructured) error {
 	if err := yaml.Unmarshal(text, crd); err != nil {
 		return fmt.Errorf("read its CRD: %w", err)
 	}
+	for i := range crd.Spec.Versions {
+		crd.Spec.Versions[i].Subresources = nil // a status that is a subresource would not be looked at
+	}
 	schemas, err := convert.Structural(crd)
 	if err != nil {
 		return fmt.Errorf("read its schema: %w", err)

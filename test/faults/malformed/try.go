@@ -192,7 +192,9 @@ func (t *trial) crowd(ctx context.Context) error {
 	before := len(t.results)
 	found, err := r.run(ctx)
 	t.take(r, found)
-	t.results = slices.DeleteFunc(t.results[:len(t.results):len(t.results)], func(r Result) bool { return strings.HasSuffix(r.Name, mutation.None().Name()) && len(r.Violations) == 0 })
+	t.results = slices.DeleteFunc(t.results[:len(t.results):len(t.results)], func(r Result) bool {
+		return strings.HasSuffix(r.Name, mutation.None().Name()) && len(r.Violations) == 0
+	})
 	for _, k := range t.kinds {
 		t.stored[k] -= min(t.stored[k], t.Round)
 	}
