@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"stoic/controller/watch"
@@ -12,7 +14,8 @@ import (
 // status is a pointer to the type of its field Status. One that says what the object's says already is not written.
 //
 // decide is called with nil for an object that is rejected: o.Rejection has its problems, and schema.RejectionEvents
-// tells them to its author. What the object owns stays as it is unless the plan says otherwise.
+// tells them to its author. What the object owns stays as it is unless the plan says otherwise. Warnings, such as unknown
+// fields, are told without its doing: see schema.WarningEvents.
 func Typed[T any](r schema.Resource, decide func(object *T, o Observed) Plan, owns []*Owned, with ...convert.Option) Watch {
 	return watch.Watch{Resource: r, Convert: convert.Typed[T](r, with...), Owns: owns,
 		Decide: func(o Observed) Plan {
@@ -21,6 +24,7 @@ func Typed[T any](r schema.Resource, decide func(object *T, o Observed) Plan, ow
 			if equality.Semantic.DeepEqual(plan.Status, o.Head.Status) {
 				plan.Status = nil
 			}
+			plan.Events = append(slices.Clip(plan.Events), schema.WarningEvents(o)...)
 			return plan
 		}}
 }

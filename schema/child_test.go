@@ -176,3 +176,16 @@ func TestDeleteChild(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestDeletions: one holds whatever has become of the child, the other only if nobody has changed it.
+func TestDeletions(t *testing.T) {
+	c := Child{Namespace: "ns", Name: "c", UID: "u", ResourceVersion: "7"}
+	want := Deletion{Resource: ConfigMaps(), Namespace: "ns", Name: "c", UID: "u"}
+	if got := c.Deletion(ConfigMaps()); got != want {
+		t.Errorf("%+v", got)
+	}
+	want.ResourceVersion = "7"
+	if got := c.DeletionAsSeen(ConfigMaps()); got != want {
+		t.Errorf("as seen: %+v", got)
+	}
+}

@@ -114,6 +114,14 @@ func (c Child) Deletion(r Resource) Deletion {
 	return Deletion{Resource: r, Namespace: c.Namespace, Name: c.Name, UID: c.UID}
 }
 
+// DeletionAsSeen is a deletion of the child if nobody has changed it since: one that somebody else has taken over in the meantime
+// stays. It is for children that hardly ever change; of others the deletion might never find the moment.
+func (c *Child) DeletionAsSeen(r Resource) Deletion {
+	d := c.Deletion(r)
+	d.ResourceVersion = c.ResourceVersion
+	return d
+}
+
 // Patch merges fields into the child, if it still is as it was seen. Fields has no metadata.
 func (c *Child) Patch(r Resource, fields map[string]any) Patch {
 	body := map[string]any{"metadata": map[string]any{"uid": c.UID, "resourceVersion": c.ResourceVersion}}

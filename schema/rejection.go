@@ -19,21 +19,48 @@ func RejectionEvents(o Observed, since time.Time) []Event {
 	if o.Rejection == nil || o.Now.Sub(since) > eventsFor {
 		return nil
 	}
-	var events []Event
-	add := func(path, message string) {
-		events = append(events, Event{Type: "Warning", Reason: o.Head.Resource.Kind + "FailedValidation", FieldPath: path, Message: Clean(message, 1024),
+	reason := func(Code) string { return o.Head.Resource.Kind + "FailedValidation" }
+	return problemEvents(o, o.Rejection.Problems, o.Rejection.More, reason, "problem", since)
+}
+
+// WarningEvents tell the author of an object that is served what is odd about it, such as a field that nobody reads. They are
+// planned until a status about the spec is on record, and while the object is young: the API server has them for an hour. An
+// object of controller.Typed has them without its author's doing.
+func WarningEvents(o Observed) []Event {
+	if o.Rejection != nil || len(o.Head.Warnings) == 0 || o.Head.Meta.DeletionTimestamp != nil {
+		return nil
+	}
+	since := o.Head.Meta.CreationTimestamp.Time
+	if o.KeepsGeneration && o.Head.ObservedGeneration != o.Head.Meta.Generation && o.Head.Meta.Generation > 1 {
+		since = o.Now
+	}
+	if o.Now.Sub(since) > eventsFor {
+		return nil
+	}
+	reason := func(code Code) string {
+		if code == UnknownField || code == MisplacedField {
+			return "UnknownField"
+		}
+		return o.Head.Resource.Kind + "SpecWarning"
+	}
+	return problemEvents(o, o.Head.Warnings, o.Head.MoreWarnings, reason, "warning", since)
+}
+
+// problemEvents tell the first few one by one, and how many more there are.
+func problemEvents(o Observed, all []Problem, unkept int, reason func(Code) string, noun string, since time.Time) (events []Event) {
+	add := func(code Code, path, message string) {
+		events = append(events, Event{Type: "Warning", Reason: reason(code), FieldPath: path, Message: Clean(message, 1024),
 			Occasion: fmt.Sprintf("generation %d", o.Head.Meta.Generation), Since: since, AboutSpec: true})
 	}
-	all := o.Rejection.Problems
 	first := all[:min(len(all), MaxReported)]
 	for _, p := range first {
-		add(p.Path, p.String())
+		add(p.Code, p.Path, p.String())
 	}
-	switch more := len(all) - len(first) + o.Rejection.More; {
+	switch more := len(all) - len(first) + unkept; {
 	case more == 1:
-		add("", "... and 1 more problem")
+		add("", "", "... and 1 more "+noun)
 	case more > 1:
-		add("", fmt.Sprintf("... and %d more problems", more))
+		add("", "", fmt.Sprintf("... and %d more %ss", more, noun))
 	}
 	return events
 }

@@ -44,6 +44,52 @@ func TestRejectionEvents(t *testing.T) {
 	}
 }
 
+// TestWarningEvents: what is odd about an object that is served is reported for each generation, as long as somebody may not know.
+func TestWarningEvents(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	object := func(age time.Duration, generation, observed int64) Observed {
+		head := &Head{Resource: Resource{Kind: "FooBar"}, ObservedGeneration: observed,
+			Warnings: []Problem{{Code: UnknownField, Path: "spec.targett", Hint: "did you mean `target`?"}, {Code: InvalidValue, Path: "spec.z", Want: "be less odd"}}}
+		head.Meta.Generation, head.Meta.CreationTimestamp = generation, metav1.NewTime(now.Add(-age))
+		return Observed{Head: head, Now: now, KeepsGeneration: true}
+	}
+	created := now.Add(-time.Minute)
+	want := []Event{
+		{Type: "Warning", Reason: "UnknownField", FieldPath: "spec.targett", Message: "spec.targett: unknown field; did you mean `target`?", Occasion: "generation 1", Since: created, AboutSpec: true},
+		{Type: "Warning", Reason: "FooBarSpecWarning", FieldPath: "spec.z", Message: "spec.z: must be less odd", Occasion: "generation 1", Since: created, AboutSpec: true},
+	}
+	if diff := cmp.Diff(want, WarningEvents(object(time.Minute, 1, 1))); diff != "" {
+		t.Errorf("of a young object (-want +got):\n%s", diff)
+	}
+	if got := WarningEvents(object(24*time.Hour, 7, 7)); got != nil {
+		t.Errorf("of a spec that is on record, of an old object: %v", got)
+	}
+	if got := WarningEvents(object(24*time.Hour, 7, 6)); len(got) != 2 || !got[0].Since.Equal(now) || got[0].Occasion != "generation 7" {
+		t.Errorf("of a spec that is not on record yet: %v", got)
+	}
+	pruned := object(24*time.Hour, 7, 0)
+	if pruned.KeepsGeneration = false; WarningEvents(pruned) != nil {
+		t.Error("of an old object whose schema keeps no generation")
+	}
+	many := object(0, 1, 0)
+	if many.Head.MoreWarnings = 3; WarningEvents(many)[2].Message != "... and 3 more warnings" {
+		t.Errorf("of more: %v", WarningEvents(many))
+	}
+	if many.Head.MoreWarnings = 1; WarningEvents(many)[2].Message != "... and 1 more warning" {
+		t.Errorf("of one more: %v", WarningEvents(many))
+	}
+	for name, change := range map[string]func(*Observed){
+		"rejected": func(o *Observed) { o.Rejection = &Rejection{} },
+		"deleted":  func(o *Observed) { at := metav1.NewTime(now); o.Head.Meta.DeletionTimestamp = &at },
+		"sound":    func(o *Observed) { o.Head.Warnings = nil },
+	} {
+		o := object(0, 1, 0)
+		if change(&o); WarningEvents(o) != nil {
+			t.Errorf("of one that is %s: %v", name, WarningEvents(o))
+		}
+	}
+}
+
 func TestSetCondition(t *testing.T) {
 	early, late := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 2, 0, 0, 0, 500, time.UTC)
 	ready := func(status metav1.ConditionStatus, reason string) metav1.Condition {

@@ -48,7 +48,7 @@ func drawnPod(t *rapid.T) *corev1.Pod {
 	})
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: text.Draw(t, "name"), GenerateName: "g", Namespace: text.Draw(t, "namespace"), UID: types.UID(text.Draw(t, "uid")),
 		ResourceVersion: text.Draw(t, "version"), Generation: 3, CreationTimestamp: moment.Draw(t, "created"), Labels: labels.Draw(t, "labels"), Annotations: labels.Draw(t, "annotations"),
-		OwnerReferences: rapid.SliceOfN(owner, 0, 3).Draw(t, "owners"), Finalizers: []string{"f"},
+		OwnerReferences: rapid.SliceOfN(owner, 0, 3).Draw(t, "owners"), Finalizers: rapid.SliceOfN(text, 0, 2).Draw(t, "finalizers"),
 		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{}}`)}}}},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Args: []string{text.Draw(t, "argument")}}}},
 		Status: corev1.PodStatus{Phase: rapid.SampledFrom([]corev1.PodPhase{"", corev1.PodRunning, corev1.PodFailed, "Strange"}).Draw(t, "phase"), Message: text.Draw(t, "message"), Reason: text.Draw(t, "reason"),

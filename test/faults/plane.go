@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stoic/test/command"
+	"stoic/test/faults/malformed"
 	"stoic/test/faults/plans"
 	"stoic/test/faults/scenario"
 )
@@ -59,7 +60,11 @@ func onOne(ctx context.Context, o options, scenarios []scenario.Scenario, t *tal
 	if scenarios[0].Operator.Apart {
 		dir = filepath.Join(o.dir, scenarios[0].Operator.Name)
 	}
-	stage, err := plans.Open(ctx, plans.Options{Root: o.root, Programs: all, Sandboxes: o.sandboxes, Dir: dir, Say: say})
+	sandboxes := o.sandboxes
+	if o.onlyMalformed() {
+		sandboxes = 0
+	}
+	stage, err := plans.Open(ctx, plans.Options{Root: o.root, Programs: all, Sandboxes: sandboxes, Dir: dir, Say: say})
 	if err != nil {
 		return err
 	}
@@ -68,6 +73,18 @@ func onOne(ctx context.Context, o options, scenarios []scenario.Scenario, t *tal
 			t.addFailure(fmt.Sprintf("at the end: %v", closed))
 		}
 	}()
+	if !o.onlyMalformed() {
+		onSandboxes(ctx, o, stage, scenarios, t, say)
+	}
+	if o.wantsMalformed() && ctx.Err() == nil {
+		stage.Rest()
+		return malformedOn(ctx, o, stage, all, dir, t, say)
+	}
+	return nil
+}
+
+// onSandboxes tries the plans of some scenarios, one object after another in each sandbox.
+func onSandboxes(ctx context.Context, o options, stage *plans.Stage, scenarios []scenario.Scenario, t *tally, say func(string, ...any)) {
 	say("%d scenarios, each run twice without a fault, in %d sandboxes", len(scenarios), o.sandboxes)
 	began := time.Now()
 	learnt := stage.Learn(ctx, scenarios)
@@ -87,7 +104,7 @@ func onOne(ctx context.Context, o options, scenarios []scenario.Scenario, t *tal
 		for _, p := range chosen {
 			say("%s", p.Name())
 		}
-		return nil
+		return
 	}
 	for _, b := range batches(chosen, o.sample) {
 		if ctx.Err() != nil {
@@ -105,7 +122,6 @@ func onOne(ctx context.Context, o options, scenarios []scenario.Scenario, t *tal
 			}
 		}
 	}
-	return nil
 }
 
 // batch is a list of plans that are tried side by side.
@@ -139,7 +155,9 @@ func asked(o options) []scenario.Scenario {
 	})
 	if o.plan != "" {
 		parts := strings.SplitN(o.plan, "/", 3)
-		return slices.DeleteFunc(all, func(s scenario.Scenario) bool { return len(parts) < 2 || s.Name != parts[1] })
+		return slices.DeleteFunc(all, func(s scenario.Scenario) bool {
+			return len(parts) < 2 || s.Name != parts[1] && (parts[0] != string(plans.Malformed) || !malformed.Is(s.Operator, parts[1]))
+		})
 	}
 	if o.scenarios == "" {
 		return all

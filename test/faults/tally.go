@@ -122,14 +122,6 @@ func (t *tally) process(ctx context.Context, g process, o options, say func(stri
 	t.rows = append(t.rows, r)
 }
 
-const (
-	// slower is how much longer than without faults a healthy job beside them may take, and slack what of it is the
-	// machine's.
-	slower, slack = 1.2, 200 * time.Millisecond
-	// enough canaries make a median that means something.
-	enough = 15
-)
-
 // canaries compares healthy jobs that run beside faults with those that run without, in the same run (O8).
 func (t *tally) canaries(out io.Writer) {
 	if len(t.faulted) == 0 || len(t.reference) == 0 {
@@ -138,7 +130,7 @@ func (t *tally) canaries(out io.Writer) {
 	faulted, reference := oracle.Quantile(t.faulted, 0.5), oracle.Quantile(t.reference, 0.5)
 	fmt.Fprintf(out, "canary jobs ran after %v beside faults, after %v without (medians of %d and %d)\n",
 		faulted.Round(time.Millisecond), reference.Round(time.Millisecond), len(t.faulted), len(t.reference))
-	if len(t.reference) >= enough && len(t.faulted) >= enough && faulted > time.Duration(slower*float64(reference))+slack {
+	if oracle.Slower(t.reference, t.faulted) {
 		t.addFailure("O8: healthy jobs beside faults are slower")
 	}
 }

@@ -68,7 +68,7 @@ func decide(o controller.Observed) controller.Plan {
 	for _, c := range o.Of(schema.ConfigMaps()) {
 		guarded = guarded || !o.Head.Reaches(c.Namespace)
 		if only && c.UID != keep.UID && !c.Deleting { // a ConfigMap that is not being deleted is kept, if there is one
-			plan.Delete = append(plan.Delete, c.Deletion(schema.ConfigMaps()))
+			plan.Delete = append(plan.Delete, c.DeletionAsSeen(schema.ConfigMaps()))
 		}
 	}
 	if guarded {
@@ -123,7 +123,7 @@ func cleanUp(o controller.Observed) controller.Plan {
 		if !o.Head.Reaches(c.Namespace) {
 			plan.RemoveFinalizers = nil // not before its end was seen
 			if !c.Deleting {
-				plan.Delete = append(plan.Delete, c.Deletion(schema.ConfigMaps()))
+				plan.Delete = append(plan.Delete, c.DeletionAsSeen(schema.ConfigMaps()))
 			}
 		}
 	}

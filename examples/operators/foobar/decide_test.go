@@ -135,7 +135,7 @@ func print(t *testing.T, p schema.Plan) string {
 		fmt.Fprintf(&b, "event %s %s %s: %s (%s)\n", e.Type, e.Reason, e.FieldPath, e.Message, e.Occasion)
 	}
 	for _, d := range p.Delete {
-		fmt.Fprintf(&b, "delete %s %s/%s %s\n", d.Resource.Kind, d.Namespace, d.Name, d.UID)
+		fmt.Fprintf(&b, "delete %s %s/%s %s at version %s\n", d.Resource.Kind, d.Namespace, d.Name, d.UID, d.ResourceVersion)
 	}
 	for _, d := range p.Patch {
 		fmt.Fprintf(&b, "patch %s %s/%s %s\n", d.Resource.Kind, d.Namespace, d.Name, d.Body)

@@ -73,6 +73,22 @@ func Canary(baseline, faulted []time.Duration) []Violation {
 	return nil
 }
 
+const (
+	// slower is how much longer than without faults healthy objects beside them may take, and slack what of it is the
+	// machine's.
+	slower, slack = 1.2, 200 * time.Millisecond
+	// enough make a median that means something.
+	enough = 15
+)
+
+// Slower says whether healthy objects beside faults took longer than without, in the same run (O8). Of a few it says nothing.
+func Slower(without, beside []time.Duration) bool {
+	if len(without) < enough || len(beside) < enough {
+		return false
+	}
+	return Quantile(beside, 0.5) > time.Duration(slower*float64(Quantile(without, 0.5)))+slack
+}
+
 // Quantile of some durations: that which the given part of them does not exceed.
 func Quantile(all []time.Duration, part float64) time.Duration {
 	if len(all) == 0 {

@@ -40,12 +40,15 @@ func families() []family {
 	}
 }
 
-// AllGoals are those that are tried on a control plane that sandboxes share, in order.
+// Malformed objects are a goal without plans of one object: package malformed tries hundreds at a time.
+const Malformed Goal = "G7"
+
+// AllGoals are those that are tried on a control plane that sandboxes share, in order; Malformed is the last one.
 func AllGoals() (goals []Goal) {
 	for _, f := range families() {
 		goals = append(goals, f.Goal)
 	}
-	return goals
+	return append(goals, Malformed)
 }
 
 // What a goal tries, for readers.
@@ -54,6 +57,9 @@ func What(g Goal) string {
 		if f.Goal == g {
 			return f.What
 		}
+	}
+	if g == Malformed {
+		return "malformed objects of every kind, stored before the operator starts, while it runs and by updates"
 	}
 	return "no fault: the references, each run twice"
 }

@@ -200,6 +200,22 @@ func (s *Stage) Close() error {
 	return errors.Join(failed...)
 }
 
+// Rest ends the operators of all sandboxes and the record: who asks for it has the control plane alone. No plan can be tried any
+// more.
+func (s *Stage) Rest() {
+	for _, w := range s.workers {
+		for _, c := range w.sandboxes {
+			c.Kill()
+		}
+	}
+	s.stopRecording()
+	s.recorder.Wait()
+}
+
+// Kubeconfig of the administrator, and of the user of an operator.
+func (s *Stage) Kubeconfig() string                    { return s.cluster.Kubeconfig() }
+func (s *Stage) UserKubeconfig(operator string) string { return s.cluster.UserKubeconfig(operator) }
+
 // name of the next job. All have the same length, so that sizes do not differ; none is a prefix of another.
 func (s *Stage) name() string { return fmt.Sprintf("j%05d", s.jobs.Add(1)) }
 

@@ -38,9 +38,9 @@ func changes(o *scenario.Operator) []change {
 	values := map[string]any{"removed": nil, "-1": "-1", "5000": "5000", "2000000000": "2000000000", "a word": "other", "empty": ""}
 	for _, r := range dependentsOf(o) {
 		resource := r.Resource
-		for _, label := range labels() {
+		for _, label := range o.Labels {
 			for _, name := range sortedNames(values) {
-				all = append(all, change{name: fmt.Sprintf("label %s of one of the %s is %s", label, resource, name), resource: resource, hides: label == labels()[1],
+				all = append(all, change{name: fmt.Sprintf("label %s of one of the %s is %s", label, resource, name), resource: resource, hides: label == o.Selected,
 					patch: merging("labels", map[string]any{label: values[name]}), back: restoring("labels", label)})
 			}
 		}
@@ -48,6 +48,12 @@ func changes(o *scenario.Operator) []change {
 			patch: merging("ownerReferences", []any{}), back: restoringAll("ownerReferences")},
 			change{name: fmt.Sprintf("owner references of one of the %s are somebody else's", resource), resource: resource,
 				hides: true, patch: disowned, back: restoringAll("ownerReferences")})
+		for name, text := range map[string]any{"removed": nil, "nonsense": "x", "somebody else's": "v1 ConfigMap default/x 7b0f2d34-0000-0000-0000-000000000000"} {
+			if o.OwnerAnnotation != "" {
+				all = append(all, change{name: fmt.Sprintf("annotation of the owner of one of the %s %s", resource, name), resource: resource,
+					patch: merging("annotations", map[string]any{o.OwnerAnnotation: text}), back: restoring("annotations", o.OwnerAnnotation)})
+			}
+		}
 	}
 	for _, name := range sortedNames(o.Statuses) {
 		all = append(all, change{name: "status: " + name, status: true, ends: name == "completed in the future",
@@ -55,18 +61,13 @@ func changes(o *scenario.Operator) []change {
 			patch:   func(*Attempt) map[string]any { return map[string]any{"status": o.Statuses[name]} }})
 	}
 	for name, text := range map[string]any{"removed": nil, "nonsense": "{", "a number": "7", "huge counts": `{"restarts":9223372036854775807}`} {
-		all = append(all, change{name: "ledger " + name, patch: merging("annotations", map[string]any{ledgerAnnotation: text}), back: restoring("annotations", ledgerAnnotation)})
+		if o.Ledger != "" {
+			all = append(all, change{name: "ledger " + name, patch: merging("annotations", map[string]any{o.Ledger: text}), back: restoring("annotations", o.Ledger)})
+		}
 	}
 	slices.SortFunc(all, func(a, b change) int { return strings.Compare(a.name, b.name) })
 	return all
 }
-
-// labels by which operators know their children.
-func labels() []string {
-	return []string{"training.kubeflow.org/job-name", "training.kubeflow.org/operator-name", "training.kubeflow.org/replica-index", "training.kubeflow.org/replica-type", "training.kubeflow.org/job-role"}
-}
-
-const ledgerAnnotation = "training.kubeflow.org/ledger"
 
 // disowned gives an object to a ConfigMap that is there: one that is not would have it collected as garbage.
 func disowned(a *Attempt) map[string]any {
@@ -98,8 +99,8 @@ func restoringAll(field string) func(*unstructured.Unstructured) map[string]any 
 // tamperings are G11: every such change, in front of every step of the user's and in front of the end.
 func tamperings(sc scenario.Scenario, ref reference) (plans []Plan) {
 	for _, c := range changes(sc.Operator) {
-		for step := 1; step <= len(sc.Steps); step++ {
-			over := step == len(sc.Steps) && ref.settled
+		for step := min(1, len(sc.Steps)); step <= len(sc.Steps); step++ {
+			over := step == len(sc.Steps) && ref.settled && !ref.restores
 			p := Plan{Goal: "G11", Fault: fmt.Sprintf("at step %d: %s", step, c.name), came: struck, edited: c.status, writes: 20, pods: 1,
 				canary: step == 1 && sc.Timed(),
 				spared: map[string]string{"O2": "a child that is not the operator's any more may be made anew, once"}}
@@ -111,7 +112,7 @@ func tamperings(sc scenario.Scenario, ref reference) (plans []Plan) {
 			case over && c.status, c.forgets:
 				p.spared["O1"] = "the time of the start, and counts of a finished job, cannot be known any more when they are wiped"
 				p.more = sameButStatus
-			case c.hides:
+			case c.hides && !ref.restores:
 				p.spared["O1"] = "a pod that ends unseen is not counted"
 				p.more = sameButStatus
 			}
@@ -169,7 +170,7 @@ func (a *Attempt) patch(ctx context.Context, c change, o *unstructured.Unstructu
 	}
 	objects := a.Actor.Primary()
 	if c.resource != "" {
-		objects = a.Actor.Client.Resource(a.resourceOf(c.resource)).Namespace(a.Actor.Namespace)
+		objects = a.Actor.Client.Resource(a.resourceOf(c.resource)).Namespace(o.GetNamespace())
 	}
 	var parts []string
 	if c.status {

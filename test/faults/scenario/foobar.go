@@ -13,6 +13,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"stoic/examples/operators/foobar"
 	"stoic/test/faults/history"
 	"stoic/test/faults/oracle"
 )
@@ -38,8 +39,10 @@ func fooBars() *Operator {
 			"a number as target":     map[string]any{"target": 7},
 			"conditions of a string": map[string]any{"conditions": "none"},
 		},
-		Foreign: func(u *unstructured.Unstructured) bool { return u.GetLabels()["test.example.com/operator"] != "foobar" },
-		Goals:   []string{"G1", "G2", "G3", "G4", "G5", "G6", "G14", "G18"}, Share: 4, Basics: true, Scenarios: fooBarScenarios(),
+		Labels: []string{"test.example.com/operator"}, OwnerAnnotation: "test.example.com/owner",
+		Contents: map[string]map[string]any{"configmaps": {"no data": map[string]any{"data": nil}, "other data": map[string]any{"data": map[string]any{"type": "Move"}}}},
+		Foreign:  func(u *unstructured.Unstructured) bool { return u.GetLabels()["test.example.com/operator"] != "foobar" },
+		Goals:    []string{"G1", "G2", "G3", "G4", "G5", "G6", "G11", "G14", "G18"}, Share: 4, Basics: true, Scenarios: fooBarScenarios(), Watches: foobar.Watches,
 	}
 }
 
@@ -266,7 +269,7 @@ func finalizerFirst(c *oracle.Case) []string {
 // foreignUntouched: what somebody else has made is never written, or deleted.
 func foreignUntouched(c *oracle.Case) []string {
 	return moments(c, func(before moment, v history.Version) string {
-		if known := before.configMaps[v.Object.GetUID()]; known != nil && known.Object["data"] != nil && known.GetLabels()["test.example.com/operator"] == "" {
+		if known := before.configMaps[v.Object.GetUID()]; known != nil && known.Object["data"] != nil && known.GetLabels()["test.example.com/operator"] == "" && fooBarOwner(known) == "" {
 			return fmt.Sprintf("%s of the ConfigMap %s, which is somebody else's", v.Type, where(v.Object))
 		}
 		return ""

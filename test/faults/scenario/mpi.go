@@ -5,6 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"stoic/test/faults/oracle"
+	"stoic/training/kinds"
 )
 
 // mpi is the training operator with MPIJobs of kubeflow.org/v1: a launcher that waits for its workers, and the ConfigMap,
@@ -15,7 +16,7 @@ func mpi() *Operator {
 	o.Resource = mpiJobs("v1")
 	o.Dependents = []schema.GroupVersionResource{core("pods"), core("configmaps"), core("serviceaccounts"), rbac("roles"), rbac("rolebindings")}
 	o.Rules.Always = append([]func(*oracle.Case) []string{gatesFirst, launcherLast, execOnlyWorkers}, o.Rules.Always...)
-	o.Goals = mpiGoals()
+	o.Goals, o.Watches = mpiGoals(), watchesOf(kinds.MPIJob())
 	o.Sample = []string{"mpi-succeed", "mpi-suspend-resume"}
 	o.Contents = map[string]map[string]any{
 		"configmaps": {"no data": map[string]any{"data": nil}, "another hostfile": map[string]any{"data": map[string]any{"hostfile": "elsewhere slots=7\n"}}},

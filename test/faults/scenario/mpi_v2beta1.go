@@ -5,6 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"stoic/test/faults/oracle"
+	"stoic/training/kinds/v2beta1"
 )
 
 // mpiV2Beta1 is the training operator with MPIJobs of kubeflow.org/v2beta1: workers, and a launcher that a batch/v1 Job runs.
@@ -19,7 +20,7 @@ func mpiV2Beta1() *Operator {
 	o.Dependents = []schema.GroupVersionResource{core("pods"), core("configmaps"), batchJobs()}
 	o.Unwatched = []schema.GroupVersionResource{core("secrets"), core("services")}
 	o.Rules.Always = append([]func(*oracle.Case) []string{launcherLast, oneKey, keyFirst, secretsUnread, launcherRestsFirst}, o.Rules.Always...)
-	o.Goals = mpiGoals()
+	o.Goals, o.Watches, o.Schemas = mpiGoals(), watchesOf(v2beta1.MPIJob()), "deploy/mpijob-v2beta1/mpijobs.yaml"
 	o.Sample = []string{"mpi2-waits", "mpi2-suspend-resume"}
 	o.Contents = map[string]map[string]any{
 		"configmaps": {"no data": map[string]any{"data": nil}, "another hostfile": map[string]any{"data": map[string]any{"hostfile": "elsewhere slots=7\n"}}},

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"stoic/controller/watch"
 	"stoic/test/faults/oracle"
 )
 
@@ -34,6 +35,11 @@ type Operator struct {
 	// Contents that others write into a dependent and that the operator puts right, as merge patches, by the plural of its
 	// resource and what they are called.
 	Contents map[string]map[string]any
+	// Labels of dependents by which the operator knows them; Selected is the one without which it does not see them, if it does not
+	// put it back. OwnerAnnotation names the owner of a dependent that no owner reference reaches; Ledger is an annotation of the
+	// object itself that holds what must not be lost. "": there is none. Others edit all of them (G11).
+	Labels                            []string
+	Selected, OwnerAnnotation, Ledger string
 	// Foreign: an object that looks like a dependent, and is the user's; nil: there is none.
 	Foreign func(*unstructured.Unstructured) bool
 	// Goals whose plans are tried, such as G1; nil is all.
@@ -45,6 +51,14 @@ type Operator struct {
 	// Basics: every request of every scenario meets a 409, a 500 and a lost answer in each run of everything, before samples
 	// of the other faults are drawn.
 	Basics bool
+	// Watches are those of the operator. Objects of their resources are malformed in every way (G7), and what the cluster shows of
+	// one is compared with what its converter says of it; nil: none are.
+	Watches func() []watch.Watch
+	// Valid are manifests of objects that are malformed, by name, as those of a scenario; nil: those of the scenarios.
+	Valid []func(name string) string
+	// Schemas is the file or folder of the CRDs as they are installed, which declare types; "": the folder deploy/crd beside that
+	// of the package.
+	Schemas string
 	// Canary: healthy jobs beside its plans are timed.
 	Canary    bool
 	Scenarios []Scenario

@@ -11,6 +11,7 @@ import (
 
 	"stoic/test/faults/history"
 	"stoic/test/faults/oracle"
+	"stoic/training/kinds"
 )
 
 // TFJobs and PyTorchJobs are the resources of the jobs.
@@ -30,8 +31,11 @@ func training() *Operator {
 		User: "system:serviceaccount:kubeflow:training-operator", Permissions: []string{"deploy/namespace.yaml", "deploy/rbac"},
 		CRDs:     []string{"deploy/crd", "test/fixtures/podgroups-volcano.yaml"},
 		Resource: TFJobs(), Dependents: []schema.GroupVersionResource{core("pods"), core("services")},
+		Labels: []string{"training.kubeflow.org/job-name", "training.kubeflow.org/operator-name", "training.kubeflow.org/replica-index", "training.kubeflow.org/replica-type",
+			"training.kubeflow.org/job-role"}, Selected: "training.kubeflow.org/operator-name", Ledger: "training.kubeflow.org/ledger",
 		Rules: oracle.Jobs(), Statuses: statuses(), Canary: true, Share: 1,
 		Scenarios: append(append(scenarios, others()...), ofKinds()...),
+		Watches:   watchesOf(kinds.JAXJob(), kinds.PaddleJob(), kinds.PyTorchJob(), kinds.TFJob(), kinds.XGBoostJob()), Valid: validJobs(),
 	}
 }
 

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+
+	"stoic/test/faults/malformed"
+	"stoic/test/faults/plans"
+	"stoic/test/faults/scenario"
+)
+
+const (
+	// malformedOfKind is how many malformed objects of each kind a run of everything stores, and malformedAtOnce how many of these at
+	// a time; malformedInSample is what the fixed sample stores.
+	malformedOfKind, malformedAtOnce, malformedInSample = 1000, 150, 30
+)
+
+// wantsMalformed: who chooses scenarios does not ask for what has none, unless it is named.
+func (o options) wantsMalformed() bool {
+	if o.plan != "" {
+		return strings.HasPrefix(o.plan, string(plans.Malformed)+"/")
+	}
+	return o.wants(plans.Malformed) && (o.goals != "" || o.scenarios == "")
+}
+
+// onlyMalformed: no plan is asked for that is tried in a sandbox.
+func (o options) onlyMalformed() bool {
+	if o.plan != "" || !o.wantsMalformed() {
+		return o.wantsMalformed()
+	}
+	for _, g := range plans.AllGoals() {
+		if g != plans.Malformed && o.wants(g) {
+			return false
+		}
+	}
+	return true
+}
+
+// malformedOn stores malformed objects of all kinds of some operators, on a control plane of which they are the last to be tried.
+func malformedOn(ctx context.Context, o options, stage *plans.Stage, programs []plans.Program, dir string, t *tally, say func(string, ...any)) error {
+	config, err := clientcmd.BuildConfigFromFlags("", stage.Kubeconfig())
+	if err != nil {
+		return fmt.Errorf("read the administrator's kubeconfig: %w", err)
+	}
+	of := malformed.Options{Root: o.root, Dir: dir, Config: config, Seed: o.seed, Most: malformedOfKind, Round: malformedAtOnce, List: o.list, Say: say, Wanted: o.mutation}
+	switch {
+	case o.plan != "":
+		of.Most = 1
+	case o.sample:
+		of.Most = malformedInSample
+	case o.share > 0:
+		of.Most = max(1, int(o.share*malformedOfKind))
+	}
+	for _, p := range programs {
+		of.Programs = append(of.Programs, malformed.Program{Operator: p.Operator, Command: p.Command, Kubeconfig: stage.UserKubeconfig(p.Name)})
+	}
+	began := time.Now()
+	possible, results, err := malformed.Try(ctx, of)
+	t.chosen += len(results)
+	if o.list {
+		for _, r := range results {
+			say("%s", planOf(r).Name())
+		}
+		return err
+	}
+	var all []plans.Result
+	for _, r := range results {
+		all = append(all, plans.Result{Plan: planOf(r), Missed: r.Refused, Violations: r.Violations, Settled: r.Settled, Evidence: r.Evidence})
+	}
+	t.add(plans.Malformed, possible, all, time.Since(began))
+	if err != nil {
+		t.addFailure(fmt.Sprintf("%s: %v", plans.Malformed, err))
+	}
+	return nil
+}
+
+// mutation says whether the command line asks for one.
+func (o options) mutation(kind, name string) bool {
+	p := plans.Plan{Goal: plans.Malformed, Scenario: scenario.Scenario{Name: kind}, Fault: name}
+	return (o.plan == "" || p.Name() == o.plan) && strings.Contains(name, o.fault)
+}
+
+func planOf(r malformed.Result) plans.Plan {
+	return plans.Plan{Goal: plans.Malformed, Scenario: scenario.Scenario{Name: r.Kind, Operator: r.Operator}, Fault: r.Name}
+}

@@ -1,0 +1,99 @@
+package malformed
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"stoic/test/faults/history"
+	"stoic/test/faults/scenario"
+)
+
+// healthy makes an object of one of the valid manifests, beside all malformed ones.
+func (p *plane) healthyObject(k *kind, base int) (*object, error) {
+	p.names++
+	places := scenario.Places{Namespace: quietSpace, Elsewhere: farSpace}
+	u, err := scenario.Fill(k.Valid[base], places, k.Cluster, fmt.Sprintf("h%06d", p.names))
+	if err != nil {
+		return nil, err
+	}
+	return &object{kind: k, choice: choice{base: base}, places: places, valid: u.Object, spoiled: u.Object}, nil
+}
+
+// learn what valid objects come to, and how many versions and events that takes.
+func (p *plane) learn(ctx context.Context) error {
+	for _, k := range p.kinds {
+		k.healthy = make([]healthy, len(k.Valid))
+		for base := range k.Valid {
+			o, err := p.healthyObject(k, base)
+			if err != nil {
+				return err
+			}
+			if err := p.create(ctx, o); err != nil {
+				return err
+			}
+			var last seen
+			if err := p.await(ctx, "a valid object of "+k.name+" to come to its end", func() (bool, string) {
+				last = p.sight.see(o.uid)
+				if last.object == nil {
+					return false, "nothing"
+				}
+				ok := observed(last.object) == o.generation && history.State(last.object).Type != "" && !history.Is(last.object, "Stalled")
+				return ok && p.sight.quiet() > 2*time.Second, fmt.Sprint(last.versions, last.object.Object["status"])
+			}); err != nil {
+				return err
+			}
+			k.healthy[base] = healthy{state: history.State(last.object).Type, versions: last.versions, events: len(last.events)}
+			k.healthy[base].status, _ = last.object.Object["status"].(map[string]any)
+			if err := p.remove(ctx, []*object{o}); err != nil {
+				return err
+			}
+		}
+		if err := k.mutate(scenario.Places{Namespace: space(0), Elsewhere: farSpace}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *plane) create(ctx context.Context, o *object) error {
+	u, err := send(ctx, p.collection(p.raw.Post(), o.kind, o.places.Namespace).Body(body(o.valid, "")))
+	if err != nil {
+		return fmt.Errorf("create a valid object of %s: %w", o.kind.name, err)
+	}
+	o.is(u)
+	return nil
+}
+
+// timeHealthy times healthy objects of all kinds, one after the other, until ctx ends and each kind had one. It returns how long each
+// took, by kind.
+func (p *plane) timeHealthy(ctx context.Context, over <-chan struct{}) (took map[*kind][]time.Duration, err error) {
+	took = map[*kind][]time.Duration{}
+	for {
+		for _, k := range p.kinds {
+			began := time.Now()
+			o, err := p.healthyObject(k, 0)
+			if err != nil {
+				return nil, err
+			}
+			if err := p.create(ctx, o); err != nil {
+				return nil, err
+			}
+			if err := p.await(ctx, "a healthy object of "+k.name, func() (bool, string) {
+				s := p.sight.see(o.uid)
+				return s.object != nil && observed(s.object) == o.generation && history.State(s.object).Type == k.healthy[0].state, fmt.Sprint(s.versions)
+			}); err != nil {
+				return nil, err
+			}
+			took[k] = append(took[k], time.Since(began))
+			if err := p.remove(ctx, []*object{o}); err != nil {
+				return nil, err
+			}
+		}
+		select {
+		case <-over:
+			return took, nil
+		default:
+		}
+	}
+}

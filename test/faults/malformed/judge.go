@@ -1,0 +1,128 @@
+package malformed
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stoic/schema"
+	"stoic/test/faults/history"
+	"stoic/test/faults/mutation"
+)
+
+// more versions, and events, than a healthy object of the kind has. A malformed one is rejected once, in the place of what a
+// healthy one goes through; one that was valid goes through both; what others write into a status is corrected.
+const moreVersions, moreEvents = 10, schema.MaxReported + 10
+
+// ended says whether an object has come to the end that its converter says it has, and what is missing.
+//
+//	what the converter says   the condition Stalled    told in events
+//	an object                 not True, others are     each of its first warnings
+//	a rejection               True                     each of its first problems, and how many more there are
+func (o *object) ended(s seen) (ok bool, missing string) {
+	switch {
+	case s.object == nil:
+		return false, "no watch has told of it"
+	case s.gone:
+		return false, "it has gone"
+	case observed(s.object) != o.generation:
+		return false, fmt.Sprintf("its status is about generation %d, not %d: %v", observed(s.object), o.generation, s.object.Object["status"])
+	}
+	stalled, conditions := history.Is(s.object, "Stalled"), history.Conditions(s.object)
+	list, more := o.said.Warnings, o.said.MoreWarnings
+	if o.said.Rejection != nil {
+		list, more = o.said.Rejection.Problems, o.said.Rejection.More
+	}
+	switch {
+	case len(conditions) == 0:
+		return false, "it has no condition"
+	case stalled != (o.said.Rejection != nil):
+		return false, fmt.Sprintf("the condition Stalled is True: %v; the converter says %v", stalled, o.said.Rejection)
+	}
+	for _, p := range list {
+		if !s.reported(func(e sentence) bool { return e.path == p.Path }) {
+			return false, fmt.Sprintf("no event tells of %s; there are %v", p, s.events)
+		}
+	}
+	if more > 0 && !s.reported(func(e sentence) bool { return strings.HasPrefix(e.message, "... and ") }) {
+		return false, fmt.Sprintf("no event tells of %d more problems; there are %v", more, s.events)
+	}
+	return true, ""
+}
+
+func (s seen) reported(is func(sentence) bool) bool {
+	for _, e := range s.events {
+		if is(e) {
+			return true
+		}
+	}
+	return false
+}
+
+// judge an object that has come to its end.
+func (o *object) judge(s seen) (found []string) {
+	add := func(format string, values ...any) { found = append(found, fmt.Sprintf(format, values...)) }
+	if o.said.Panic != nil {
+		add("the converter panics: %s", o.said.Panic.Cause)
+	}
+	if r := o.said.Rejection; r != nil && !o.repaired {
+		if !slices.ContainsFunc(r.Problems, func(p schema.Problem) bool { return o.Touches(p.Path, p.String()) }) && r.More == 0 {
+			add("it is rejected for what was not changed: %v", r.Problems)
+		}
+	}
+	if o.What == mutation.None().What && s.reported(func(e sentence) bool { return e.kind == "Warning" }) {
+		add("nothing is wrong with it, and its author is warned: %v", s.events)
+	}
+	// This does not rest on the converter: the schema alone says so.
+	if o.Contradicts && (o.Part == mutation.Present || o.Part == mutation.Absent) && !o.repaired {
+		path := o.Path.String()
+		if !s.reported(func(e sentence) bool { return e.kind == "Warning" && e.path == path }) {
+			add("what stands at %s is of no type that the schema allows, and nobody is told: %v; events %v", path, history.Conditions(s.object), s.events)
+		}
+	}
+	if o.said.Rejection == nil && history.State(s.object).Type == "" && !s.reported(func(e sentence) bool { return e.kind == "Warning" }) {
+		add("it is neither rejected nor acted on, and nobody is told: %v", history.Conditions(s.object))
+	}
+	healthy := o.healthy[o.base]
+	if most := healthy.versions + moreVersions; s.versions > most {
+		add("%d versions, at most %d", s.versions, most)
+	}
+	times := 0
+	for _, e := range s.events {
+		times += int(e.count)
+		if odd(e.message) || odd(e.path) {
+			add("an event has characters that confuse a terminal: %q", e.message)
+		}
+	}
+	if most := healthy.events + moreEvents; times > most {
+		add("%d events, at most %d", times, most)
+	}
+	for _, c := range history.Conditions(s.object) {
+		if odd(c.Message) || odd(c.Type) || odd(c.Reason) {
+			add("a condition has characters that confuse a terminal: %q", c.Message)
+		}
+	}
+	return append(found, o.statusProblems(s.object)...)
+}
+
+// statusProblems are what the schema that is shipped finds in the status that the operator has written.
+func (o *object) statusProblems(u *unstructured.Unstructured) (found []string) {
+	whole := map[string]any{"apiVersion": u.GetAPIVersion(), "kind": u.GetKind(), "metadata": map[string]any{"name": "x"}, "spec": o.valid["spec"], "status": u.Object["status"]}
+	checked := o.strict.Check(&unstructured.Unstructured{Object: whole})
+	for _, p := range append(checked.Problems, checked.Warnings...) {
+		if mutation.Related(p.Path, "status") {
+			found = append(found, "its status is none that the schema allows: "+p.String())
+		}
+	}
+	return found
+}
+
+// odd: with control characters, or such as reorder what a terminal shows.
+func odd(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.IsControl(r) || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+	})
+}

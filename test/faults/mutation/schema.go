@@ -1,0 +1,72 @@
+package mutation
+
+import (
+	"encoding/json"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// Schema is the schema of a CRD, as that is shipped.
+type Schema = apiextensionsv1.JSONSchemaProps
+
+// declared is the schema of a place; nil if none is declared.
+func declared(s *Schema, p Path) *Schema {
+	for _, step := range p {
+		if s == nil {
+			return nil
+		}
+		switch step := step.(type) {
+		case string:
+			field, known := s.Properties[step]
+			switch {
+			case known:
+				s = &field
+			case s.AdditionalProperties != nil:
+				s = s.AdditionalProperties.Schema
+			default:
+				return nil
+			}
+		case int:
+			if s.Items == nil {
+				return nil
+			}
+			s = s.Items.Schema
+		}
+	}
+	return s
+}
+
+// contradicts: the schema declares a type, and no value of the type of v is of it. null is as if nothing stood there, and a
+// number that is too large to be an integer is a matter of size.
+func contradicts(s *Schema, v any) bool {
+	if s == nil || s.Type == "" && !s.XIntOrString {
+		return false
+	}
+	in := func(types ...string) bool {
+		for _, t := range types {
+			if s.Type == t {
+				return false
+			}
+		}
+		return true
+	}
+	switch v := v.(type) {
+	case bool:
+		return in("boolean")
+	case string:
+		return !s.XIntOrString && in("string")
+	case json.RawMessage: // a text
+		return !s.XIntOrString && in("string")
+	case int64:
+		return !s.XIntOrString && in("integer", "number")
+	case json.Number:
+		return !s.XIntOrString && in("integer", "number")
+	case float64:
+		return in("number") && (v != float64(int64(v)) || in("integer") && !s.XIntOrString)
+	case []any:
+		return in("array")
+	case map[string]any:
+		return in("object")
+	}
+	return false
+}
