@@ -287,7 +287,7 @@ func (d *draft) batchFailed() bool {
 	evicted, all := 0, 0
 	for i := range d.replicas {
 		all++
-		if p := d.replicas[i].pod; p != nil && p.Cause != nil && p.Cause.Reason == training.ReasonEvicted && failureActionOf(&d.replicas[i]) == stays && p.Phase == corev1.PodFailed {
+		if r := &d.replicas[i]; r.isEvicted() && r.replicaType.Restart == training.RestartNever {
 			evicted++
 		}
 	}
@@ -296,6 +296,11 @@ func (d *draft) batchFailed() bool {
 	}
 	d.concludeAs(training.Failed, d.Head.Kind.Reason(training.ReasonEvictedWorkers), fmt.Sprintf("%d/%d workers are evicted", evicted, all), CountFailed)
 	return true
+}
+
+// isEvicted: its node has taken the pod away, whether it is being deleted by now or not.
+func (r *replica) isEvicted() bool {
+	return r.pod != nil && r.pod.Phase == corev1.PodFailed && r.pod.Cause != nil && r.pod.Cause.Reason == training.ReasonEvicted
 }
 
 // batchCause is why the Job failed, and what its last pod says of that.
