@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"slices"
 	"strconv"
 
 	"stoic/schema"
@@ -29,7 +30,8 @@ func podLabels(job *training.Job, rtype *training.ReplicaType, index int) map[st
 //
 // Open MPI 5 has moved what starts processes into a program of its own, PRRTE, which ignores OMPI_MCA_orte_*: without its
 // own variables mpirun knows no host but that of the launcher, runs everything there and succeeds. Earlier versions ignore
-// PRTE_MCA_*.
+// PRTE_MCA_*. mpi-operator does not know these, so those that an author sets are as they were with it; all others it
+// overrides, and so they are here.
 func environment(job *training.Job) func(*training.ReplicaType, int) []training.EnvVar {
 	own := ownOf(job)
 	slots := strconv.Itoa(int(own.slots))
@@ -44,11 +46,12 @@ func environment(job *training.Job) func(*training.ReplicaType, int) []training.
 		more = append(more, training.EnvVar{Name: "OMPI_MCA_orte_keep_fqdn_hostnames", Value: "true"},
 			training.EnvVar{Name: "OMPI_MCA_orte_default_hostfile", Value: hostfile},
 			training.EnvVar{Name: "OMPI_MCA_plm_rsh_args", Value: sshArguments},
-			training.EnvVar{Name: "OMPI_MCA_orte_set_default_slots", Value: slots},
+			training.EnvVar{Name: "OMPI_MCA_orte_set_default_slots", Value: slots})
+		more = append(more, without(variables(job),
 			training.EnvVar{Name: "PRTE_MCA_prte_keep_fqdn_hostnames", Value: "true"},
 			training.EnvVar{Name: "PRTE_MCA_prte_default_hostfile", Value: hostfile},
 			training.EnvVar{Name: "PRTE_MCA_plm_ssh_args", Value: sshArguments},
-			training.EnvVar{Name: "PRTE_MCA_prte_set_default_slots", Value: slots})
+			training.EnvVar{Name: "PRTE_MCA_prte_set_default_slots", Value: slots})...)
 	}
 	if !own.launcherWorks {
 		more = append(more, training.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES"}, training.EnvVar{Name: "NVIDIA_DRIVER_CAPABILITIES"})
@@ -62,6 +65,25 @@ func environment(job *training.Job) func(*training.ReplicaType, int) []training.
 	}
 }
 
+// variables are the names of those that the author sets in the first container of the launcher.
+func variables(job *training.Job) (names []string) {
+	rtype, found := job.ReplicaType(launcher), pod{}
+	if rtype == nil {
+		return nil
+	}
+	_ = json.Unmarshal(rtype.Template, &found) // what cannot be read is not there
+	if c := found.Spec.Containers; len(c) > 0 {
+		for _, v := range c[0].Env {
+			names = append(names, v.Name)
+		}
+	}
+	return names
+}
+
+func without(names []string, all ...training.EnvVar) []training.EnvVar {
+	return slices.DeleteFunc(all, func(v training.EnvVar) bool { return slices.Contains(names, v.Name) })
+}
+
 // pod is as much of a pod template as additions depend on.
 type pod struct {
 	Spec struct {
@@ -71,9 +93,14 @@ type pod struct {
 		Containers      []struct {
 			Command         []json.RawMessage `json:"command"`
 			Args            []json.RawMessage `json:"args"`
+			Env             []variable        `json:"env"`
 			SecurityContext user              `json:"securityContext"`
 		} `json:"containers"`
 	} `json:"spec"`
+}
+
+type variable struct {
+	Name string `json:"name"`
 }
 
 type user struct {
