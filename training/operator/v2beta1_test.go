@@ -118,6 +118,9 @@ func childOf(t *testing.T, u *unstructured.Unstructured, i int, slim func(*unstr
 	if u.GetUID() != "" {
 		c.UID = u.GetUID()
 	}
+	if at := u.GetCreationTimestamp(); !at.IsZero() {
+		c.Created = at.Time
+	}
 	if owners := u.GetOwnerReferences(); len(owners) > 0 {
 		c.Through = owners[0].UID
 	}

@@ -303,18 +303,19 @@ func (r *replica) isEvicted() bool {
 	return r.pod != nil && r.pod.Phase == corev1.PodFailed && r.pod.Cause != nil && r.pod.Cause.Reason == training.ReasonEvicted
 }
 
-// batchCause is why the Job failed, and what its last pod says of that.
+// batchCause is why the Job failed, and what the last of its pods that failed says of that. Where a container has failed, that is
+// nothing, whatever has become of earlier ones.
 func (d *draft) batchCause(job *training.BatchJob) (reason, message string) {
 	var last *training.Pod
 	for i := range d.BatchPods {
 		p := &d.BatchPods[i]
-		if p.Through == job.UID && p.Phase == corev1.PodFailed && p.Cause != nil && (last == nil || last.Created.Before(p.Created)) {
+		if p.Through == job.UID && p.Phase == corev1.PodFailed && (last == nil || last.Created.Before(p.Created)) {
 			last = p
 		}
 	}
 	reason = cmp.Or(job.Reason, d.Head.Kind.Reason(training.ReasonFailed))
 	message = cmp.Or(job.Message, d.Job.Sentences().Failed)
-	if last != nil && job.Reason == "BackoffLimitExceeded" {
+	if last != nil && last.Cause != nil && job.Reason == "BackoffLimitExceeded" {
 		reason += "/" + last.Cause.Reason
 		if last.Cause.Message != "" {
 			message += ": " + last.Cause.Message
