@@ -107,6 +107,8 @@ type KnownReplicaType struct {
 	Required bool   // a job without it is rejected
 	// Unnumbered: its one replica has no index, neither in its name ("mnist-launcher") nor in its labels. Only is 1 then.
 	Unnumbered bool
+	// QuietRestart: a restart policy in its pod template is a warning of the spec, as for all, but no event by which clients know it.
+	QuietRestart bool
 	// AtLeast is the smallest number of replicas that it may have.
 	AtLeast int32
 	// Restart is its restart policy if the author gives none; "" is that of the kind.
