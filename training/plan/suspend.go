@@ -17,8 +17,9 @@ func suspended(d *draft) bool {
 	d.create()
 	d.still(false)
 	d.drop(training.Restarting)
-	if d.status.Is(training.Running) {
+	if d.status.Is(training.Running) || kind.SuspendedNotRunning && d.status.Condition(training.Running) == nil {
 		d.set(training.Running, metav1.ConditionFalse, reason, words.NotRunning)
+		d.moveLast(training.Suspended)
 	}
 	d.set(training.Suspended, metav1.ConditionTrue, reason, words.Suspended)
 	d.status.CompletionTime = nil

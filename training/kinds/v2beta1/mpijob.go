@@ -63,6 +63,8 @@ var mpiJobKind = &training.Kind{
 	QueueAnnotation: annotationQueue,
 	GangOverrides:   true,
 
+	SuspendedNotRunning: true,
+
 	DependentKinds: []schema.Resource{schema.ConfigMaps(), schema.Secrets(), schema.Services(), schema.Jobs()},
 	Unwatched:      []schema.Resource{schema.Secrets(), schema.Services()},
 	Dependents:     dependents,
