@@ -35,8 +35,6 @@ type Dependent struct {
 	Before string
 	// Shared: an object of that name that belongs to somebody else does as well, so it has no gate.
 	Shared bool
-	// WhileSuspended: it is wanted while the job is suspended, too.
-	WhileSuspended bool
 }
 
 // Gate says for what of a dependent object pods wait. Pods that are there already stay.

@@ -91,7 +91,7 @@ func dependentNotices() []Notice {
 		{ReasonDeletedAutoscaler, false, NormalEvent, "it was deleted: the job is over or suspended, or has no metrics any more"},
 		{ReasonDeleteAutoscalerFailed, false, WarningEvent, "the API server refuses its deletion"},
 		{ReasonAutoscalerUnavailable, false, WarningEvent, "autoscalers cannot be read: a permission is missing; the job runs without"},
-		{ReasonCreateDependentFailed, false, WarningEvent, "the API server refuses a ConfigMap, ServiceAccount, Role or RoleBinding that a job needs; pods that need it are not created"},
+		{ReasonCreateDependentFailed, false, WarningEvent, "the API server refuses a ConfigMap, Secret, Service, ServiceAccount, Role, RoleBinding or batch/v1 Job that a job needs; pods that need it are not created"},
 		{ReasonUpdateDependentFailed, false, WarningEvent, "the API server refuses to change one of these"},
 		{ReasonDeleteDependentFailed, false, WarningEvent, "the API server refuses the deletion of one of these"},
 		{ReasonDependentUnavailable, false, WarningEvent, "pods wait because objects of one of these resources cannot be read: a permission is missing"},

@@ -53,20 +53,12 @@ func (d *draft) keep(wanted []training.Dependent) {
 	}
 }
 
-// rest is keep for a job that is suspended or over: what stays is not touched, unless it is wanted even now.
-func (d *draft) rest(wanted ...training.Dependent) {
+// rest is keep for a job that is suspended or over, which wants nothing: what stays is not touched.
+func (d *draft) rest() {
 	d.Dependents = slices.DeleteFunc(slices.Clone(d.Dependents), func(stored training.StoredDependent) bool {
-		return training.FormOf(stored.Resource).Stays && !d.isWanted(wanted, &stored)
+		return training.FormOf(stored.Resource).Stays
 	})
-	d.keep(wanted)
-}
-
-// whileSuspended are the dependent objects that are wanted of a suspended job.
-func (d *draft) whileSuspended() []training.Dependent {
-	if d.Head.Kind.Dependents == nil {
-		return nil
-	}
-	return slices.DeleteFunc(d.Job.DependentObjects(d.Priorities, training.RunningReplicas{}), func(e training.Dependent) bool { return !e.WhileSuspended })
+	d.keep(nil)
 }
 
 func (d *draft) isWanted(wanted []training.Dependent, stored *training.StoredDependent) bool {

@@ -26,7 +26,7 @@ func suspended(d *draft) bool {
 	if d.suspendBatch() {
 		d.clear(func(*training.Pod) bool { return false })
 	}
-	d.rest(d.whileSuspended()...)
+	d.rest()
 	d.forgetSuccesses()
 	return true
 }
