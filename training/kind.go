@@ -76,6 +76,8 @@ type Kind struct {
 	QueueAnnotation string
 	// Sentences are the messages of the conditions of its jobs, if they differ from those of Job.Sentences.
 	Sentences func(job *Job) Sentences
+	// TellsEviction: the reason of Failed says so where nodes have evicted all pods that failed the job.
+	TellsEviction bool
 	// SuspendedNotRunning: a suspended job has a Running that is False, whether it has run before or not.
 	SuspendedNotRunning bool
 	// MastersOnly: of a success replica type that does not count as a whole (Success.Whole) no pod carries the master label.
