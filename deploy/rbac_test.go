@@ -130,6 +130,10 @@ func TestUserRolesAggregate(t *testing.T) {
 				t.Errorf("%s does not speak of %s", role.Name, plural)
 			}
 		}
+		queues := rbacv1.PolicyRule{APIGroups: []string{"kueue.x-k8s.io"}, Resources: []string{"localqueues"}, Verbs: []string{"get", "list"}}
+		if !slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return cmp.Equal(r, queues) }) {
+			t.Errorf("%s has not %+v, by which its users choose a queue", role.Name, queues)
+		}
 	}
 }
 

@@ -30,10 +30,11 @@ type Dependent struct {
 	Generate string
 	// Gate says what the job's pods wait for.
 	Gate Gate
+	// Before names a replica type whose pods wait until the object is stored as it is wanted: a write of it that fails, or is still
+	// under way, keeps them from starting with less. "": none.
+	Before string
 	// Shared: an object of that name that belongs to somebody else does as well, so it has no gate.
 	Shared bool
-	// WhileSuspended: it is wanted while the job is suspended, too.
-	WhileSuspended bool
 }
 
 // Gate says for what of a dependent object pods wait. Pods that are there already stay.

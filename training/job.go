@@ -16,7 +16,7 @@ type Head struct {
 	// rejections too: what is not ours is not ours to reject.
 	ManagedBy string
 	// PodRestartPolicy is the path of the first restart policy in a pod template that the replica's replaces; empty if
-	// there is none. Its warning may be among those that are not kept.
+	// there is none, or its clients know no event about it. Its warning may be among those that are not kept.
 	PodRestartPolicy string
 }
 

@@ -76,6 +76,10 @@ type Kind struct {
 	QueueAnnotation string
 	// Sentences are the messages of the conditions of its jobs, if they differ from those of Job.Sentences.
 	Sentences func(job *Job) Sentences
+	// TellsEviction: the reason of Failed says so where nodes have evicted all pods that failed the job.
+	TellsEviction bool
+	// SuspendedNotRunning: a suspended job has a Running that is False, whether it has run before or not.
+	SuspendedNotRunning bool
 	// MastersOnly: of a success replica type that does not count as a whole (Success.Whole) no pod carries the master label.
 	MastersOnly bool
 	// Selectors: the status of each replica type says how to select its pods, for the scale subresource.
@@ -107,6 +111,8 @@ type KnownReplicaType struct {
 	Required bool   // a job without it is rejected
 	// Unnumbered: its one replica has no index, neither in its name ("mnist-launcher") nor in its labels. Only is 1 then.
 	Unnumbered bool
+	// QuietRestart: a restart policy in its pod template is a warning of the spec, as for all, but no event by which clients know it.
+	QuietRestart bool
 	// AtLeast is the smallest number of replicas that it may have.
 	AtLeast int32
 	// Restart is its restart policy if the author gives none; "" is that of the kind.

@@ -44,7 +44,7 @@ func jobNotices() []Notice {
 		{ReasonSucceeded, true, succeeded, "the job has succeeded; this is final"},
 		{ReasonSucceeded, true, NormalEvent, "the same"},
 		{ReasonFailed, true, failed, "the job has failed; this is final"},
-		{ReasonEvictedWorkers, true, failed, "the same, where a batch/v1 Job makes the launcher: workers were evicted, and their restart policy is Never"},
+		{ReasonEvictedWorkers, true, failed, "the same, of a job with a launcher: the pods that failed it were evicted, and their restart policy is Never"},
 		{ReasonFailed, true, WarningEvent, "the same; not for a rejected spec"},
 	}
 }
@@ -91,7 +91,7 @@ func dependentNotices() []Notice {
 		{ReasonDeletedAutoscaler, false, NormalEvent, "it was deleted: the job is over or suspended, or has no metrics any more"},
 		{ReasonDeleteAutoscalerFailed, false, WarningEvent, "the API server refuses its deletion"},
 		{ReasonAutoscalerUnavailable, false, WarningEvent, "autoscalers cannot be read: a permission is missing; the job runs without"},
-		{ReasonCreateDependentFailed, false, WarningEvent, "the API server refuses a ConfigMap, ServiceAccount, Role or RoleBinding that a job needs; pods that need it are not created"},
+		{ReasonCreateDependentFailed, false, WarningEvent, "the API server refuses a ConfigMap, Secret, Service, ServiceAccount, Role, RoleBinding or batch/v1 Job that a job needs; pods that need it are not created"},
 		{ReasonUpdateDependentFailed, false, WarningEvent, "the API server refuses to change one of these"},
 		{ReasonDeleteDependentFailed, false, WarningEvent, "the API server refuses the deletion of one of these"},
 		{ReasonDependentUnavailable, false, WarningEvent, "pods wait because objects of one of these resources cannot be read: a permission is missing"},

@@ -69,7 +69,7 @@ const (
 )
 
 // Reasons of the objects that only run a job and say nothing to its author while they can be made: ConfigMaps, Secrets,
-// ServiceAccounts, Roles and RoleBindings. The message names the object.
+// ServiceAccounts, Roles and RoleBindings, and the Services and Jobs of a launcher. The message names the object.
 const (
 	ReasonCreateDependentFailed = "FailedCreateDependent"
 	ReasonUpdateDependentFailed = "FailedUpdateDependent"

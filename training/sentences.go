@@ -8,6 +8,8 @@ type Sentences struct {
 	Created, Running, Succeeded string
 	// NotRunning is the message of a Running that is False because the job is suspended.
 	NotRunning, Suspended, Resumed string
+	// PodRestartPolicy is that of the event about a restart policy in a pod template.
+	PodRestartPolicy string
 	// Failed is followed by the number and the replica type of the replicas that failed.
 	Failed string
 }
@@ -24,5 +26,6 @@ func (j *Job) Sentences() Sentences {
 		Succeeded:  cmp.Or(own.Succeeded, full+" successfully completed."),
 		NotRunning: cmp.Or(own.NotRunning, short+" is suspended."), Suspended: cmp.Or(own.Suspended, short+" is suspended."),
 		Resumed: cmp.Or(own.Resumed, short+" is resumed."), Failed: cmp.Or(own.Failed, full+" has failed because"),
+		PodRestartPolicy: cmp.Or(own.PodRestartPolicy, "Restart policy in pod template will be overwritten by restart policy in replica spec"),
 	}
 }

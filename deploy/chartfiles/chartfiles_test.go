@@ -117,7 +117,7 @@ func TestPermissionsOfTheChart(t *testing.T) {
 	for name, rules := range map[string]int{
 		"training-operator": 9, "training-operator-mpijob": 5, "training-operator-mpijob-v2beta1": 4, "training-operator-leader-election": 1,
 		"training-operator-metrics-auth": 2, "training-operator-metrics-reader": 1,
-		"kubeflow-training-admin": 0, "kubeflow-training-edit": 5, "kubeflow-training-view": 2,
+		"kubeflow-training-admin": 0, "kubeflow-training-edit": 6, "kubeflow-training-view": 3,
 	} {
 		if found, known := content.Roles[name]; !known || len(found.Rules) != rules {
 			t.Errorf("%s has %d rules, want %d", name, len(found.Rules), rules)

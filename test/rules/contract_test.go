@@ -36,15 +36,19 @@ var (
 	folders = map[string]string{"plan": "training/plan", "controller": "controller", "apply": "controller/apply", "cache": "controller/cache", "consistency": "controller/consistency",
 		"events": "controller/events", "queue": "controller/queue", "operator": "training/operator", "convert": "training/convert", "schema": "schema", "training": "training", "kinds": "training/kinds",
 		"integration": "test/integration", "cli": "cli", "deploy": "deploy", "crd": "schema/crd", "crdtest": "tools/crdtest",
-		"integrations": "tools/integrations", "generate": "deploy/integrations/generate"}
+		"v2beta1": "training/operator", "integrations": "tools/integrations", "generate": "deploy/integrations/generate"}
 	testName  = regexp.MustCompile(`^([a-z]+)\.(Test\w+)(?:/(.+))?$`)
-	storyName = regexp.MustCompile(`^(plan|convert)/([\w-]+)/(.+)$`)
+	storyName = regexp.MustCompile(`^(plan|convert|v2beta1)/([\w-]+)/(.+)$`)
 )
 
 // shown says what is wrong with the name of a test, of a part of one or of a story.
 func shown(name string) error {
 	if m := storyName.FindStringSubmatch(name); m != nil {
-		archive, err := txtar.ParseFile(filepath.Join("..", "..", folders[m[1]], "testdata", m[2]+".txtar"))
+		folder := filepath.Join("..", "..", folders[m[1]], "testdata")
+		if m[1] == "v2beta1" {
+			folder = filepath.Join(folder, m[1])
+		}
+		archive, err := txtar.ParseFile(filepath.Join(folder, m[2]+".txtar"))
 		if err != nil {
 			return err
 		}

@@ -56,7 +56,7 @@ func (r *reader) ownRestart(spec map[string]any, rtype *training.ReplicaType) {
 		reported = schema.Quote(policy)
 	}
 	r.Enter("restartPolicy")
-	if at := r.Path(); r.podRestartPolicy == "" || schema.ComparePaths(at, r.podRestartPolicy) < 0 {
+	if at := r.Path(); !rtype.QuietRestart && (r.podRestartPolicy == "" || schema.ComparePaths(at, r.podRestartPolicy) < 0) {
 		r.podRestartPolicy = at
 	}
 	r.Warning(schema.Conflict, reported, "", "it is ignored, the replica's `restartPolicy` decides")

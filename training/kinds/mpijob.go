@@ -97,6 +97,8 @@ var mpiJobKind = &training.Kind{
 	Init:        mpiInitContainers,
 	Pod:         mpiPod,
 	Sentences:   mpiSentences,
+
+	TellsEviction: true,
 }
 
 // mpiJob is the normal form of MPIJobOptions, and what follows from the templates.

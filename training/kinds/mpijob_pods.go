@@ -130,7 +130,8 @@ func mpiConfig(job *training.Job, files ...string) json.RawMessage {
 //	Role             to see pods, and to exec into the workers that run, by their names
 //	RoleBinding      gives it to the launcher's service account
 //
-// No pod is made before all of them are there: a name that belongs to somebody else would otherwise be used.
+// No pod is made before all of them are there: a name that belongs to somebody else would otherwise be used. The launcher waits
+// until they say what it needs: it would find no host, or not be let in.
 func mpiDependents(job *training.Job, running training.RunningReplicas) []training.Dependent {
 	own, _ := job.Own.(mpiJob)
 	launcher, app := job.Meta.Name+mpiLauncherSuffix, map[string]string{"app": job.Meta.Name}
@@ -138,7 +139,7 @@ func mpiDependents(job *training.Job, running training.RunningReplicas) []traini
 	if own.account != "" {
 		account.Name, account.Gate, account.Shared = own.account, training.NoGate, true
 	}
-	config := training.Dependent{Resource: schema.ConfigMaps(), Name: job.Meta.Name + mpiConfigSuffix, Labels: app, Gate: training.GateExists}
+	config := training.Dependent{Resource: schema.ConfigMaps(), Name: job.Meta.Name + mpiConfigSuffix, Labels: app, Gate: training.GateExists, Before: mpiLauncher}
 	files := map[string]string{mpiHostfile: mpiHosts(job, own), mpiExec: mpiScript(own)}
 	indices, known := running[mpiWorker]
 	if known || job.ReplicaType(mpiWorker) == nil {
@@ -147,9 +148,9 @@ func mpiDependents(job *training.Job, running training.RunningReplicas) []traini
 		config.ContentOnce = map[string]json.RawMessage{"data": schema.JSON(map[string]string{mpiDiscover: mpiRunning(job, own, nil)})}
 	}
 	config.Content = map[string]json.RawMessage{"data": schema.JSON(files)}
-	role := training.Dependent{Resource: training.Roles(), Name: launcher, Labels: app, Gate: training.GateExists,
+	role := training.Dependent{Resource: training.Roles(), Name: launcher, Labels: app, Gate: training.GateExists, Before: mpiLauncher,
 		Content: map[string]json.RawMessage{"rules": schema.JSON(mpiRules(job, indices))}}
-	binding := training.Dependent{Resource: training.RoleBindings(), Name: launcher, Labels: app, Gate: training.GateExists,
+	binding := training.Dependent{Resource: training.RoleBindings(), Name: launcher, Labels: app, Gate: training.GateExists, Before: mpiLauncher,
 		Content: map[string]json.RawMessage{
 			"roleRef":  schema.JSON(map[string]string{"apiGroup": training.Roles().Group, "kind": training.Roles().Kind, "name": launcher}),
 			"subjects": schema.JSON([]map[string]string{{"kind": training.ServiceAccounts().Kind, "name": account.Name, "namespace": job.Meta.Namespace}}),

@@ -288,19 +288,6 @@ func lowerElastic(job *training.Job, policy ElasticPolicySpec) *ElasticPolicySpe
 	return &policy
 }
 
-// bounds of an elastic job: one that is not given is the other, and both are the number of workers.
-func bounds(low, high *int32, workers int32) (int32, int32) {
-	switch {
-	case low != nil && high != nil:
-		return *low, *high
-	case low != nil:
-		return *low, *low
-	case high != nil:
-		return *high, *high
-	}
-	return workers, workers
-}
-
 func pyAutoscaler(job *training.Job, _ training.RunningReplicas) []training.Dependent {
 	own, _ := job.Own.(pyTorchJob)
 	if own.elastic == nil {

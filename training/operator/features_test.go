@@ -22,6 +22,8 @@ type feature struct {
 	ledger  string
 	failed  bool // the first worker has failed, with an exit code that is retried where the kind does that
 	cluster training.Cluster
+	// grown: shown is given all that is created until nothing is missing, while each pod runs as soon as it is there.
+	grown bool
 	// has says whether the kind has the feature; nil: all do.
 	has func(*training.Kind) bool
 	// shown is what is wrong with the plan, or "".
@@ -52,6 +54,12 @@ func features() map[string]feature {
 			shown: fails(`"backoffLimit":2`)},
 		"gang": {cluster: training.Cluster{Gang: training.Gang{Scheduler: "volcano"}}, shown: func(_ *training.Kind, p schema.Plan) string {
 			return is(len(bodiesOf(p, "PodGroup")) == 1 && len(bodiesOf(p, "Pod")) == 0, "no group, or pods before it")
+		}},
+		"native gang": {cluster: training.Cluster{Gang: training.Gang{Native: true}}, grown: true, shown: func(_ *training.Kind, p schema.Plan) string {
+			members := append(bodiesOf(p, "Pod"), bodiesOf(p, "Job")...)
+			outside := func(body string) bool { return !strings.Contains(body, `"schedulingGroup":{"podGroupName":"pi"}`) }
+			return is(p.Create[0].Resource.Kind == "Workload" && p.Create[1].Resource.Kind == "PodGroup" && len(members) >= 2 && !slices.ContainsFunc(members, outside),
+				"no group before the pods, or a pod outside it")
 		}},
 		"elasticPolicy": {spec: map[string]any{"elasticPolicy": map[string]any{"minReplicas": int64(1), "maxReplicas": int64(3), "metrics": []any{map[string]any{
 			"type": "Resource", "resource": map[string]any{"name": "cpu", "target": map[string]any{"type": "Utilization", "averageUtilization": int64(80)}}}}}},
@@ -91,7 +99,8 @@ func TestFeatures(t *testing.T) {
 				}
 				seen := schema.Observed{Now: now, KeepsGeneration: true, Head: result.Head, Object: result.Object}
 				for _, owned := range watch.Owns {
-					seen.Children = append(seen.Children, schema.Children{Resource: owned.Resource})
+					absent := training.IsNative(owned.Resource) && owned.Resource.Version != "v1alpha2"
+					seen.Children = append(seen.Children, schema.Children{Resource: owned.Resource, Unknown: absent, Absent: absent})
 				}
 				for _, read := range watch.Reads {
 					seen.Reads = append(seen.Reads, schema.Children{Resource: read.Resource})
@@ -100,6 +109,22 @@ func TestFeatures(t *testing.T) {
 					seen.Children[0].Items = []schema.Child{childOf(t, failedWorker(kind), 0, watch.Owns[0].Slim, watch.Owns[0].SlimTyped)}
 				}
 				p := watch.Decide(seen)
+				for rounds, next := 0, p; f.grown && len(next.Create) > 0; p.Create = append(p.Create, next.Create...) {
+					if rounds++; rounds > 5 {
+						t.Fatalf("something is created again and again:\n%s", described(next))
+					}
+					for _, o := range next.Create {
+						made := parsed(t, string(o.Body))
+						made.SetOwnerReferences(nil) // it is the job's own: see childOf
+						made.Object["status"] = map[string]any{"phase": "Running", "conditions": []any{map[string]any{"type": "Ready", "status": "True"}}}
+						for i, owned := range watch.Owns {
+							if owned.Resource == o.Resource {
+								seen.Children[i].Items = append(seen.Children[i].Items, childOf(t, made, len(p.Create), owned.Slim, owned.SlimTyped))
+							}
+						}
+					}
+					next = watch.Decide(seen)
+				}
 				if wrong := f.shown(kind, p); wrong != "" {
 					t.Errorf("%s:\n%s", wrong, described(p))
 				}

@@ -77,6 +77,10 @@ func planOf(t *testing.T, text []byte) string {
 	if gang, ok := strings.CutPrefix(cluster, "# gang: "); ok {
 		kind = kind.In(training.Cluster{Gang: training.Gang{Scheduler: gang}})
 	}
+	native, isNative := strings.CutPrefix(cluster, "# native: ")
+	if isNative {
+		kind = kind.In(training.Cluster{Gang: training.Gang{Native: true}})
+	}
 	if domain, ok := strings.CutPrefix(cluster, "# domain: "); ok {
 		kind = kind.In(training.Cluster{Domain: domain})
 	}
@@ -93,12 +97,13 @@ func planOf(t *testing.T, text []byte) string {
 	result := watch.Convert(job)
 	seen.Head, seen.Object, seen.Rejection = result.Head, result.Object, result.Rejection
 	for _, owned := range watch.Owns {
-		seen.Children = append(seen.Children, schema.Children{Resource: owned.Resource})
+		absent := training.IsNative(owned.Resource) && owned.Resource.Version != native
+		seen.Children = append(seen.Children, schema.Children{Resource: owned.Resource, Unknown: absent, Absent: absent})
 	}
 	for i, document := range documents[1:] {
 		u := parsed(t, document)
 		for j, owned := range watch.Owns {
-			if owned.Resource.Kind == u.GetKind() {
+			if owned.Resource.Kind == u.GetKind() && owned.Resource.APIVersion() == u.GetAPIVersion() {
 				seen.Children[j].Items = append(seen.Children[j].Items, childOf(t, u, i, owned.Slim, owned.SlimTyped))
 			}
 		}
@@ -112,6 +117,9 @@ func childOf(t *testing.T, u *unstructured.Unstructured, i int, slim func(*unstr
 		Deleting: u.GetDeletionTimestamp() != nil}
 	if u.GetUID() != "" {
 		c.UID = u.GetUID()
+	}
+	if at := u.GetCreationTimestamp(); !at.IsZero() {
+		c.Created = at.Time
 	}
 	if owners := u.GetOwnerReferences(); len(owners) > 0 {
 		c.Through = owners[0].UID

@@ -142,7 +142,9 @@ func (d *draft) createBatch(rtype *training.ReplicaType, suspend bool) {
 
 // batchTemplate is the pod template of the Job.
 func (d *draft) batchTemplate(rtype *training.ReplicaType) map[string]any {
-	template, _ := read(newBuilder(d.Job).template(&replica{replicaType: rtype, name: rtype.Child(d.Head.Meta.Name, 0)})).(map[string]any)
+	shop := newBuilder(d.Job)
+	shop.native = d.nativeOfNewPods()
+	template, _ := read(shop.template(&replica{replicaType: rtype, name: rtype.Child(d.Head.Meta.Name, 0)})).(map[string]any)
 	return template
 }
 
@@ -285,7 +287,7 @@ func (d *draft) batchFailed() bool {
 	evicted, all := 0, 0
 	for i := range d.replicas {
 		all++
-		if p := d.replicas[i].pod; p != nil && p.Cause != nil && p.Cause.Reason == training.ReasonEvicted && failureActionOf(&d.replicas[i]) == stays && p.Phase == corev1.PodFailed {
+		if r := &d.replicas[i]; r.isEvicted() && r.replicaType.Restart == training.RestartNever {
 			evicted++
 		}
 	}
@@ -296,18 +298,24 @@ func (d *draft) batchFailed() bool {
 	return true
 }
 
-// batchCause is why the Job failed, and what its last pod says of that.
+// isEvicted: its node has taken the pod away, whether it is being deleted by now or not.
+func (r *replica) isEvicted() bool {
+	return r.pod != nil && r.pod.Phase == corev1.PodFailed && r.pod.Cause != nil && r.pod.Cause.Reason == training.ReasonEvicted
+}
+
+// batchCause is why the Job failed, and what the last of its pods that failed says of that. Where a container has failed, that is
+// nothing, whatever has become of earlier ones.
 func (d *draft) batchCause(job *training.BatchJob) (reason, message string) {
 	var last *training.Pod
 	for i := range d.BatchPods {
 		p := &d.BatchPods[i]
-		if p.Through == job.UID && p.Phase == corev1.PodFailed && p.Cause != nil && (last == nil || last.Created.Before(p.Created)) {
+		if p.Through == job.UID && p.Phase == corev1.PodFailed && (last == nil || last.Created.Before(p.Created)) {
 			last = p
 		}
 	}
 	reason = cmp.Or(job.Reason, d.Head.Kind.Reason(training.ReasonFailed))
 	message = cmp.Or(job.Message, d.Job.Sentences().Failed)
-	if last != nil && job.Reason == "BackoffLimitExceeded" {
+	if last != nil && last.Cause != nil && job.Reason == "BackoffLimitExceeded" {
 		reason += "/" + last.Cause.Reason
 		if last.Cause.Message != "" {
 			message += ": " + last.Cause.Message

@@ -246,6 +246,8 @@ func (w *cluster) setPod(t *testing.T, name, words string) {
 			p.ConsecutiveFailures = number
 		case "replica-type":
 			p.ReplicaType = value
+		case "evicted":
+			p.Cause = &training.Cause{Reason: training.ReasonEvicted}
 		case "problem": // the reason, and in brackets what is said of it, with _ for spaces
 			reason, detail, _ := strings.Cut(strings.TrimSuffix(value, ")"), "(")
 			p.Problem = &training.PodProblem{Reason: reason, Detail: strings.ReplaceAll(detail, "_", " ")}

@@ -43,6 +43,15 @@ func (d *draft) drop(t training.ConditionType) bool {
 	return len(d.status.Conditions) < before
 }
 
+// moveLast makes a condition that is there, whatever it says, the state of the job.
+func (d *draft) moveLast(t training.ConditionType) {
+	if c := d.status.Condition(t); c != nil {
+		last := *c
+		d.drop(t)
+		d.status.Conditions = append(d.status.Conditions, last)
+	}
+}
+
 // create puts Created in front of all; it is never changed.
 func (d *draft) create() {
 	if d.status.Is(training.Created) {

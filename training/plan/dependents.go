@@ -26,6 +26,8 @@ import (
 //	yes     yes, and differs in what no    delete it; it is made again when the name is free
 //	        update may change
 //	yes     cannot be seen                 tell why, if that is known
+//
+// In all cases but that of an object that is as it is wanted, pods of the replica type for which it is there wait.
 func (d *draft) keep(wanted []training.Dependent) {
 	for i := range d.Dependents {
 		if stored := &d.Dependents[i]; !d.isWanted(wanted, stored) {
@@ -44,26 +46,19 @@ func (d *draft) keep(wanted []training.Dependent) {
 		case stored == nil && extra.Shared && len(d.Pods) > 0: // it may be somebody else's, who is not seen; pods had it
 		case stored == nil:
 			d.plan.Create = append(d.plan.Create, d.dependent(extra))
-		case !stored.Deleting:
-			d.repair(extra, stored)
+		case !stored.Deleting && !d.repair(extra, stored):
+			continue
 		}
+		d.held = append(d.held, extra.Before)
 	}
 }
 
-// rest is keep for a job that is suspended or over: what stays is not touched, unless it is wanted even now.
-func (d *draft) rest(wanted ...training.Dependent) {
+// rest is keep for a job that is suspended or over, which wants nothing: what stays is not touched.
+func (d *draft) rest() {
 	d.Dependents = slices.DeleteFunc(slices.Clone(d.Dependents), func(stored training.StoredDependent) bool {
-		return training.FormOf(stored.Resource).Stays && !d.isWanted(wanted, &stored)
+		return training.FormOf(stored.Resource).Stays
 	})
-	d.keep(wanted)
-}
-
-// whileSuspended are the dependent objects that are wanted of a suspended job.
-func (d *draft) whileSuspended() []training.Dependent {
-	if d.Head.Kind.Dependents == nil {
-		return nil
-	}
-	return slices.DeleteFunc(d.Job.DependentObjects(d.Priorities, training.RunningReplicas{}), func(e training.Dependent) bool { return !e.WhileSuspended })
+	d.keep(nil)
 }
 
 func (d *draft) isWanted(wanted []training.Dependent, stored *training.StoredDependent) bool {
@@ -98,15 +93,15 @@ func (d *draft) stored(e *training.Dependent) (stored *training.StoredDependent,
 	return nil, nil
 }
 
-// repair plans what it takes for an object to be as wanted.
-func (d *draft) repair(e *training.Dependent, stored *training.StoredDependent) {
+// repair plans what it takes for an object to be as wanted, and answers whether that is anything.
+func (d *draft) repair(e *training.Dependent, stored *training.StoredDependent) (differs bool) {
 	form := training.FormOf(e.Resource)
 	patch := contentDifferences(form, e.Content, stored.Content)
 	for _, member := range form.Fixed {
 		if patch[member] != nil {
 			d.plan.Delete = append(d.plan.Delete, Deletion{Resource: stored.Resource, Namespace: d.Head.Meta.Namespace, Name: stored.Name, UID: stored.UID,
 				ResourceVersion: stored.ResourceVersion})
-			return
+			return true
 		}
 	}
 	if spec := differences(e.Spec, stored.Spec); len(spec) > 0 {
@@ -115,6 +110,7 @@ func (d *draft) repair(e *training.Dependent, stored *training.StoredDependent) 
 	if len(patch) > 0 {
 		d.plan.Patch = append(d.plan.Patch, d.update(stored, patch))
 	}
+	return len(patch) > 0
 }
 
 // dependent is the object as it is made.

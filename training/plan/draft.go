@@ -28,6 +28,8 @@ type draft struct {
 	runs   bool   // the job is neither over nor suspended
 	stale  bool   // the ledger says of replicas that they have succeeded that the job does not ask for, or that have failed
 	tail   string // of the sentence that says that a refused spec was accepted
+	// held are the replica types that may not start yet, as what they read is not stored as it is wanted.
+	held []string
 	// adopts: it asks for a Job that an earlier operator may have made. The generation is put on record when that is known, so
 	// that a process that ends in between is followed by one that asks again.
 	adopts bool

@@ -96,11 +96,10 @@ func (d *draft) problemEvents(problems []schema.Problem, more int, reason func(s
 }
 
 // tellRestartPolicy gives the warning of restart policies in pod templates once more, under the reason and in the words
-// by which clients of 1.9 know it.
+// by which clients of the kind know it.
 func (d *draft) tellRestartPolicy(since metav1.Time) {
 	if at := d.Head.PodRestartPolicy; at != "" {
-		d.event(corev1.EventTypeWarning, training.ReasonPodRestartPolicy, at,
-			"Restart policy in pod template will be overwritten by restart policy in replica spec", d.generation(), since)
+		d.event(corev1.EventTypeWarning, training.ReasonPodRestartPolicy, at, d.Job.Sentences().PodRestartPolicy, d.generation(), since)
 	}
 }
 

@@ -51,10 +51,16 @@ func failed(d *draft) bool {
 		return true
 	}
 	var rtype *training.ReplicaType
-	count := 0
+	count, reason := 0, training.ReasonEvictedWorkers
 	for i := range d.replicas {
 		r := &d.replicas[i]
-		if (rtype == nil || rtype == r.replicaType) && failureActionOf(r) == fatal {
+		if failureActionOf(r) != fatal {
+			continue
+		}
+		if !r.isEvicted() || !d.Head.Kind.TellsEviction {
+			reason = training.ReasonFailed
+		}
+		if rtype == nil || rtype == r.replicaType {
 			rtype = r.replicaType
 			count++
 		}
@@ -66,7 +72,7 @@ func failed(d *draft) bool {
 	if rtype.Restart == training.RestartExitCode {
 		message = fmt.Sprintf("job %q is failing because %q replica(s) failed.", d.Head.Meta.Name, rtype.Name)
 	}
-	d.fail(message)
+	d.conclude(training.Failed, reason, message, CountFailed)
 	return true
 }
 

@@ -54,6 +54,8 @@ func (d *draft) dependents() []training.Dependent {
 // nativeOfNewPods is the version whose group new pods belong to, or nil. The scheduler counts only pods that have not ended, and
 // would keep a pod waiting for members that have succeeded, or that the job does not ask for any more: where fewer are
 // left than the group must have, the gang has had its start, and each new pod is scheduled by itself.
+//
+// A batch/v1 Job that runs keeps its template: a pod that it makes again when others have ended may wait for them.
 func (d *draft) nativeOfNewPods() *training.NativeVersion {
 	if d.native == nil {
 		return nil
@@ -62,19 +64,27 @@ func (d *draft) nativeOfNewPods() *training.NativeVersion {
 	if unseen != nil || group == nil {
 		return d.native
 	}
-	alive := 0
-	for i := range d.replicas {
-		r := &d.replicas[i]
-		ended := r.pod != nil && (r.pod.Phase == corev1.PodSucceeded || r.pod.Phase == corev1.PodFailed && failureActionOf(r) != replaced)
-		if !r.recorded && !ended {
-			alive++
-		}
-	}
-	minCount := d.native.MinCount(group.Spec)
+	alive, minCount := d.firstMembers(), d.native.MinCount(group.Spec)
 	if alive < minCount && (minCount <= d.Job.Replicas() || d.hasRun()) {
 		return nil
 	}
 	return d.native
+}
+
+// firstMembers are the replicas that have a pod which has not ended, or get one. One that waits for others is none of those that
+// a group must have.
+func (d *draft) firstMembers() (alive int) {
+	for i := range d.replicas {
+		r := &d.replicas[i]
+		ended := r.succeeded() || r.pod != nil && r.pod.Phase == corev1.PodFailed && !r.pod.Deleting && failureActionOf(r) != replaced
+		if !ended && d.Job.Awaited(r.replicaType) == nil {
+			alive++
+		}
+	}
+	if rtype, job := d.Job.BatchReplicaType(), d.batchJob(); rtype != nil && d.Job.Awaited(rtype) == nil && (job == nil || job.End == training.BatchRunning) {
+		alive++
+	}
+	return alive
 }
 
 // hasRun: some pod of the job has run since it was started or resumed, so its gang has been scheduled once.

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"stoic/training"
@@ -15,8 +17,13 @@ import (
 //	has succeeded, or is on record so     yes
 //	anything else                         no
 
-// mayStart says whether pods of a replica type may be created.
+// mayStart says whether pods of a replica type may be created: what they wait for runs, and what they read is stored.
 func (d *draft) mayStart(rtype *training.ReplicaType) bool {
+	return d.isTurnOf(rtype) && !slices.Contains(d.held, rtype.Name)
+}
+
+// isTurnOf a replica type: the one for which it waits runs.
+func (d *draft) isTurnOf(rtype *training.ReplicaType) bool {
 	awaited := d.Job.Awaited(rtype)
 	return awaited == nil || d.isReady(awaited) && (!rtype.Batch || d.passesProbes(awaited))
 }
@@ -71,7 +78,7 @@ func (d *draft) running() training.RunningReplicas {
 
 // isAwaited says whether another replica type still waits for this one: it has no pod, and may have none yet.
 func (d *draft) isAwaited(rtype *training.ReplicaType) bool {
-	if batch, job := d.Job.BatchReplicaType(), d.batchJob(); batch != nil && d.Job.Awaited(batch) == rtype && (job == nil || job.Suspended) && !d.mayStart(batch) {
+	if batch, job := d.Job.BatchReplicaType(), d.batchJob(); batch != nil && d.Job.Awaited(batch) == rtype && (job == nil || job.Suspended) && !d.isTurnOf(batch) {
 		return true
 	}
 	for i := range d.replicas {

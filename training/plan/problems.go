@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -38,8 +39,7 @@ func (d *draft) podProblemEvents() {
 	}
 	var kinds []training.PodProblemKind
 	var found map[string]troubled
-	for i := range d.Pods {
-		p := &d.Pods[i]
+	for p := range d.allPods() {
 		if p.Problem == nil {
 			continue
 		}
@@ -63,6 +63,32 @@ func (d *draft) podProblemEvents() {
 			d.podProblemEvent(kind, of)
 		}
 	}
+}
+
+// allPods are the pods of the job: those that the operator has made and those of its batch/v1 Job.
+func (d *draft) allPods() iter.Seq[*training.Pod] {
+	return func(yield func(*training.Pod) bool) {
+		for i := range d.Pods {
+			if !yield(&d.Pods[i]) {
+				return
+			}
+		}
+		for i := range d.BatchPods {
+			if p := &d.BatchPods[i]; d.isOfBatchJob(p) && !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// isOfBatchJob: the Job that has made the pod is the one that runs a replica type, whether the spec can be read or not. Another
+// one is somebody's work by hand.
+func (d *draft) isOfBatchJob(p *training.Pod) bool {
+	return slices.ContainsFunc(d.BatchJobs, func(job training.BatchJob) bool {
+		return job.UID == p.Through && slices.ContainsFunc(d.Head.Kind.ReplicaTypes, func(rtype training.KnownReplicaType) bool {
+			return rtype.Batch && job.Name == rtype.Child(d.Head.Meta.Name, 0)
+		})
+	})
 }
 
 // waits says whether a pod with one of these problems may still run.

@@ -17,15 +17,16 @@ func suspended(d *draft) bool {
 	d.create()
 	d.still(false)
 	d.drop(training.Restarting)
-	if d.status.Is(training.Running) {
+	if d.status.Is(training.Running) || kind.SuspendedNotRunning && d.status.Condition(training.Running) == nil {
 		d.set(training.Running, metav1.ConditionFalse, reason, words.NotRunning)
+		d.moveLast(training.Suspended)
 	}
 	d.set(training.Suspended, metav1.ConditionTrue, reason, words.Suspended)
 	d.status.CompletionTime = nil
 	if d.suspendBatch() {
 		d.clear(func(*training.Pod) bool { return false })
 	}
-	d.rest(d.whileSuspended()...)
+	d.rest()
 	d.forgetSuccesses()
 	return true
 }

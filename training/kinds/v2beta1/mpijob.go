@@ -40,7 +40,7 @@ var mpiJobKind = &training.Kind{
 	ReplicaTypes: []training.KnownReplicaType{
 		{Name: launcher, Label: "launcher", Replicas: 1, Only: 1, Required: true, Unnumbered: true, NoService: true,
 			Batch: true, Restart: training.RestartOnFailure},
-		{Name: worker, Label: "worker", NoService: true, AtLeast: 1, Restart: training.RestartNever},
+		{Name: worker, Label: "worker", NoService: true, AtLeast: 1, Restart: training.RestartNever, QuietRestart: true},
 	},
 	FirstContainer:  true,
 	RestartPolicies: []training.RestartPolicy{training.RestartOnFailure, training.RestartNever},
@@ -62,6 +62,8 @@ var mpiJobKind = &training.Kind{
 	Sentences:       sentences,
 	QueueAnnotation: annotationQueue,
 	GangOverrides:   true,
+
+	SuspendedNotRunning: true,
 
 	DependentKinds: []schema.Resource{schema.ConfigMaps(), schema.Secrets(), schema.Services(), schema.Jobs()},
 	Unwatched:      []schema.Resource{schema.Secrets(), schema.Services()},
@@ -188,7 +190,8 @@ func priorityClass(job *training.Job) string {
 func sentences(job *training.Job) training.Sentences {
 	name := job.Kind.Name + " " + job.Key()
 	return training.Sentences{Created: name + " is created.", Running: name + " is running.", NotRunning: name + " is suspended.",
-		Suspended: job.Kind.Name + " suspended", Resumed: job.Kind.Name + " resumed", Succeeded: name + " successfully completed.", Failed: name + " has failed"}
+		Suspended: job.Kind.Name + " suspended", Resumed: job.Kind.Name + " resumed", Succeeded: name + " successfully completed.", Failed: name + " has failed",
+		PodRestartPolicy: "Restart policy in pod template overridden by restart policy in replica spec"}
 }
 
 // deref is the pointed-to value, or the zero value for nil.

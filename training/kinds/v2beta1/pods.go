@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	"stoic/schema"
 	"stoic/training"
@@ -29,7 +31,10 @@ func podLabels(job *training.Job, rtype *training.ReplicaType, index int) map[st
 //
 // Open MPI 5 has moved what starts processes into a program of its own, PRRTE, which ignores OMPI_MCA_orte_*: without its
 // own variables mpirun knows no host but that of the launcher, runs everything there and succeeds. Earlier versions ignore
-// PRTE_MCA_*.
+// PRTE_MCA_*. mpi-operator does not know these, so those that an author sets are as they were with it; all others it
+// overrides, and so they are here.
+//
+// NVIDIA_* are empty, so that the launcher does not see the GPUs of its node, unless it computes or its author asks for some.
 func environment(job *training.Job) func(*training.ReplicaType, int) []training.EnvVar {
 	own := ownOf(job)
 	slots := strconv.Itoa(int(own.slots))
@@ -44,13 +49,14 @@ func environment(job *training.Job) func(*training.ReplicaType, int) []training.
 		more = append(more, training.EnvVar{Name: "OMPI_MCA_orte_keep_fqdn_hostnames", Value: "true"},
 			training.EnvVar{Name: "OMPI_MCA_orte_default_hostfile", Value: hostfile},
 			training.EnvVar{Name: "OMPI_MCA_plm_rsh_args", Value: sshArguments},
-			training.EnvVar{Name: "OMPI_MCA_orte_set_default_slots", Value: slots},
+			training.EnvVar{Name: "OMPI_MCA_orte_set_default_slots", Value: slots})
+		more = append(more, without(variables(job),
 			training.EnvVar{Name: "PRTE_MCA_prte_keep_fqdn_hostnames", Value: "true"},
 			training.EnvVar{Name: "PRTE_MCA_prte_default_hostfile", Value: hostfile},
 			training.EnvVar{Name: "PRTE_MCA_plm_ssh_args", Value: sshArguments},
-			training.EnvVar{Name: "PRTE_MCA_prte_set_default_slots", Value: slots})
+			training.EnvVar{Name: "PRTE_MCA_prte_set_default_slots", Value: slots})...)
 	}
-	if !own.launcherWorks {
+	if !own.launcherWorks && !wantsGPU(job) {
 		more = append(more, training.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES"}, training.EnvVar{Name: "NVIDIA_DRIVER_CAPABILITIES"})
 	}
 	works := []training.EnvVar{{Name: replicaTypeVariable, Value: "worker"}}
@@ -62,6 +68,40 @@ func environment(job *training.Job) func(*training.ReplicaType, int) []training.
 	}
 }
 
+// wantsGPU: some container of the launcher has a limit of a resource that is named after GPUs.
+func wantsGPU(job *training.Job) bool {
+	for _, c := range launcherOf(job).Spec.Containers {
+		for name := range c.Resources.Limits {
+			if strings.Contains(name, "gpu") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// launcherOf a job is its pod template.
+func launcherOf(job *training.Job) (found pod) {
+	if rtype := job.ReplicaType(launcher); rtype != nil {
+		_ = json.Unmarshal(rtype.Template, &found) // what cannot be read is not there
+	}
+	return found
+}
+
+// variables are the names of those that the author sets in the first container of the launcher.
+func variables(job *training.Job) (names []string) {
+	if c := launcherOf(job).Spec.Containers; len(c) > 0 {
+		for _, v := range c[0].Env {
+			names = append(names, v.Name)
+		}
+	}
+	return names
+}
+
+func without(names []string, all ...training.EnvVar) []training.EnvVar {
+	return slices.DeleteFunc(all, func(v training.EnvVar) bool { return slices.Contains(names, v.Name) })
+}
+
 // pod is as much of a pod template as additions depend on.
 type pod struct {
 	Spec struct {
@@ -69,11 +109,19 @@ type pod struct {
 		DNSConfig       map[string]json.RawMessage `json:"dnsConfig"`
 		SecurityContext user                       `json:"securityContext"`
 		Containers      []struct {
-			Command         []json.RawMessage `json:"command"`
-			Args            []json.RawMessage `json:"args"`
-			SecurityContext user              `json:"securityContext"`
+			Command   []json.RawMessage `json:"command"`
+			Args      []json.RawMessage `json:"args"`
+			Env       []variable        `json:"env"`
+			Resources struct {
+				Limits map[string]json.RawMessage `json:"limits"`
+			} `json:"resources"`
+			SecurityContext user `json:"securityContext"`
 		} `json:"containers"`
 	} `json:"spec"`
+}
+
+type variable struct {
+	Name string `json:"name"`
 }
 
 type user struct {
