@@ -2,6 +2,8 @@ module stoic/tools/helm
 
 go 1.26.0
 
+toolchain go1.26.10
+
 tool helm.sh/helm/v4/cmd/helm
 
 require (
