@@ -94,6 +94,9 @@ func TestCalls(t *testing.T) {
 		{"stoic controller --zap-encoder console --zap-log-level 5 --zap-devel", 2, "no API server"},
 		{"stoic controller --zap-log-level -3", 2, "no API server"},
 
+		{"stoic validate --live --kind rayjob", 2, `--kind: found "rayjob", must be one of ` + strings.Join(kindNames(kinds.All()), ", ")},
+		{"stoic validate --kind TFJob x.yaml", 2, "--kind: goes with --live only"},
+
 		{"stoic up --nodes x", 2, `invalid argument "x" for "--nodes"`},
 		{"stoic up extra", 2, `unknown command "extra" for "stoic up"`},
 		{"stoic up --examples " + missing, 2, "read the examples in "},
