@@ -37,7 +37,7 @@ namespace, or in ` + "`watchNamespace`" + `.
 A namespace has one operator: a second release in it is refused. It would have the lease and the selector of the first one.
 
 The operator's role has the rights that the values need: groups of a gang scheduler are its affair with ` + "`gangSchedulerName`" + ` or
-` + "`nativeGangScheduling`" + `, autoscalers with PyTorchJobs or PaddleJobs. ` + "`kubectl apply -k deploy`" + ` grants all of them.
+` + "`nativeGangScheduling`" + `, autoscalers with kinds that can have one. ` + "`kubectl apply -k deploy`" + ` grants all of them.
 
 Needed for ` + "`render: skipIfMissing`" + `: Helm asks the cluster which kinds it serves. ` + "`helm template`" + ` asks no cluster; it is told by
 ` + "`--api-versions monitoring.coreos.com/v1/ServiceMonitor`" + `.
