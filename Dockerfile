@@ -5,7 +5,7 @@
 # replaces. `make image` builds the same content without a container engine, and a test of tools/image compares the two.
 #
 # The base is only what compiles; nothing of it is in the image. To pin it by digest: --build-arg GO=golang@sha256:...
-ARG GO=golang:1.26
+ARG GO=golang:1.26.10
 
 FROM --platform=$BUILDPLATFORM ${GO} AS build
 ARG TARGETOS TARGETARCH

@@ -66,6 +66,8 @@ unit: ## run the tests that need no control plane
 	cd tools/lint && go test -count=1 .
 	@echo "== alerts and recording rules, on series; every expression names what there is"
 	cd tools/promql && go test -count=1 .
+	@echo "== what is said of known vulnerabilities"
+	cd tools/vuln && go test -count=1 .
 
 integration: ## run the tests on real control planes (KUBERNETES=1.35: only test/integration, on that release)
 	@echo "== integration tests (the first run compiles the control plane: some minutes)"
@@ -83,9 +85,8 @@ endif
 e2e: ## run jobs on a real node: containers, DNS, mpirun (as root on Debian; the first start takes a quarter of an hour)
 	STOIC_E2E=1 go test -count=1 -v -p 1 -timeout 90m ./test/e2e/...
 
-vuln: ## look for known vulnerabilities in what is called (asks vuln.go.dev; not part of verify)
-	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
-	cd tools/image && go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
+vuln: ## look for known vulnerabilities in what is called, as vuln.go.dev knows them today (verify has a database of its own)
+	@go -C tools/vuln run . -live ../.. ../image
 
 monitoring: ## see that no panel of the dashboards is empty, on a real Prometheus (of Debian; PROMETHEUS=folder); record what they show
 	@go run ./cli/cluster/prepare
@@ -123,7 +124,7 @@ generate: ## write what is generated: CRDs, reference tables, rules, dashboards,
 	go run ./deploy/monitoring/generate
 	go run ./deploy/chartfiles
 
-verify: ## fail if something is unformatted, suspicious, untidy or not generated anew
+verify: ## fail if something is unformatted, suspicious, untidy, vulnerable or not generated anew
 	@echo "== gofmt"
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || { echo "not formatted:"; echo "$$unformatted"; exit 1; }
 	@echo "== go mod tidy"
@@ -136,6 +137,7 @@ verify: ## fail if something is unformatted, suspicious, untidy or not generated
 	@cd tools/image && go mod tidy -diff && go vet ./...
 	@cd tools/lint && go mod tidy -diff && go vet ./...
 	@cd tools/promql && go mod tidy -diff
+	@cd tools/vuln && go mod tidy -diff && go vet ./...
 	@echo "== go vet"
 	@go vet ./...
 	@echo "== generated files"
@@ -146,3 +148,5 @@ verify: ## fail if something is unformatted, suspicious, untidy or not generated
 	@go run ./docs/reference/tables -check
 	@go run ./deploy/integrations/generate -check
 	@go run ./deploy/monitoring/generate -check
+	@echo "== known vulnerabilities in what is called, by a database that is a module (a minute or two)"
+	@go -C tools/vuln run . ../.. ../image

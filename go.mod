@@ -2,6 +2,8 @@ module stoic
 
 go 1.26.0
 
+toolchain go1.26.10
+
 require (
 	github.com/agnivade/levenshtein v1.2.2
 	github.com/go-logr/logr v1.4.3
@@ -70,7 +72,7 @@ require (
 	go.uber.org/multierr v1.11.0 // indirect
 	go.yaml.in/yaml/v2 v2.4.4 // indirect
 	golang.org/x/exp v0.0.0-20260410095643-746e56fc9e2f // indirect
-	golang.org/x/net v0.61.0 // indirect
+	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/oauth2 v0.37.0 // indirect
 	golang.org/x/term v0.47.0 // indirect
 	golang.org/x/text v0.43.0 // indirect

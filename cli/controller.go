@@ -155,29 +155,34 @@ func (f *controllerFlags) served() ([]*training.Kind, error) {
 	for i := range all {
 		all[i] = all[i].In(surroundings)
 	}
-	if len(f.kinds) == 0 {
+	return named("--enable-scheme", f.kinds, all)
+}
+
+// named picks the kinds with these names, in all their versions; without a name, all. The flag is for the error.
+func named(flag string, names []string, all []*training.Kind) ([]*training.Kind, error) {
+	if len(names) == 0 {
 		return all, nil
 	}
-	var names []string
+	var known []string
 	for _, k := range all {
-		if !slices.Contains(names, k.Name) {
-			names = append(names, k.Name)
+		if !slices.Contains(known, k.Name) {
+			known = append(known, k.Name)
 		}
 	}
 	var picked []*training.Kind
-	for _, name := range f.kinds {
-		known := false
-		for _, k := range all { // all versions of a kind have its name
+	for _, name := range names {
+		found := false
+		for _, k := range all {
 			if !strings.EqualFold(k.Name, strings.TrimSpace(name)) {
 				continue
 			}
-			known = true
+			found = true
 			if !slices.Contains(picked, k) {
 				picked = append(picked, k)
 			}
 		}
-		if !known {
-			return nil, usageError(fmt.Errorf("--enable-scheme: found %q, must be one of %s", name, strings.Join(names, ", ")))
+		if !found {
+			return nil, usageError(fmt.Errorf("%s: found %q, must be one of %s", flag, name, strings.Join(known, ", ")))
 		}
 	}
 	return picked, nil

@@ -129,6 +129,8 @@ func TestCalls(t *testing.T) {
 		{"stoic init operator --group a.b --kind Foo --dir ../cli", 2, `--dir: found ../cli with`},
 		{"stoic init operator --group a.b --kind Foo --dir " + missing + "/x", 2, "must be in a folder that exists"},
 		{"stoic init operator --group a.b --kind Foo --engine /", 2, "/ is no checkout of stoic"},
+		{"stoic validate --live --kind rayjob", 2, `--kind: found "rayjob", must be one of ` + strings.Join(kindNames(kinds.All()), ", ")},
+		{"stoic validate --kind TFJob x.yaml", 2, "--kind: goes with --live only"},
 
 		{"stoic up --nodes x", 2, `invalid argument "x" for "--nodes"`},
 		{"stoic up extra", 2, `unknown command "extra" for "stoic up"`},

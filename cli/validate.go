@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stoic/schema"
+	"stoic/training/kinds"
 )
 
 // validateFlags are the flags of validate.
@@ -23,6 +24,7 @@ type validateFlags struct {
 	warnAsError bool
 	crds        []string
 	live        bool
+	kinds       []string
 	cluster     connection
 }
 
@@ -44,8 +46,8 @@ On standard input, Helm's comment "# Source: chart/templates/job.yaml" names the
 their lines are counted in what Helm has made of it, from the line after the comment.
 
 With --live it checks the jobs that are stored in a cluster instead: what this version of the operator would say of
-them. It changes nothing and needs the right to list them. --kubeconfig, --context, --namespace, --all-namespaces and
---request-timeout go with it.
+them. It changes nothing and needs the right to list them. --kind, --kubeconfig, --context, --namespace,
+--all-namespaces and --request-timeout go with it.
 
 Exit code: 0 nothing wrong, 1 something is wrong with a document, 2 a file or the cluster could not be read or the
 call was wrong, 130 it was interrupted.`,
@@ -86,6 +88,7 @@ func (f *validateFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.warnAsError, "warn-as-error", false, "exit with 1 on warnings, too")
 	flags.StringSliceVar(&f.crds, "crd", nil, "a `file` or folder of CustomResourceDefinitions, whose objects are checked, too; may be given more than once")
 	flags.BoolVar(&f.live, "live", false, "check the jobs that are stored in a cluster, instead of files")
+	flags.StringSliceVar(&f.kinds, "kind", nil, "read this kind only; may be given more than once (default: all)")
 	f.cluster.register(flags)
 	_ = cmd.MarkFlagFilename("crd", "yaml", "yml", "json") // the flag is defined above
 	for name, complete := range map[string]cobra.CompletionFunc{
@@ -115,7 +118,13 @@ func (f *validateFlags) check(cmd *cobra.Command) (err error) {
 	if f.ignored, err = codesOf(f.ignore, schema.Codes()); err != nil {
 		return err
 	}
+	if _, err = named("--kind", f.kinds, kinds.Served()); err != nil {
+		return err
+	}
 	given := f.cluster.given(cmd.Flags())
+	if len(f.kinds) > 0 {
+		given = "--kind"
+	}
 	switch {
 	case f.live && (len(f.files) > 0 || f.recursive):
 		return usageError(errors.New("--live reads a cluster and no files: leave out the files, or --live"))
@@ -212,6 +221,9 @@ func (f *validateFlags) readCluster(ctx context.Context, r *report, errOut io.Wr
 		return err
 	}
 	l, err := newLive(config, namespace, errOut)
+	if err == nil {
+		l.kinds, err = named("--kind", f.kinds, kinds.Served())
+	}
 	if err == nil {
 		r.noun = "object"
 		err = l.check(ctx, r)

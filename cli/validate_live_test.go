@@ -239,6 +239,31 @@ func TestLiveVersion(t *testing.T) {
 	}
 }
 
+// TestLiveKinds: what may not be read, and is not asked for, fails nothing.
+func TestLiveKinds(t *testing.T) {
+	s := newAPIServer(t, storedJobs(3))
+	s.before = func(q server.Request) *metav1.Status {
+		if q.Resource == kinds.TFJob().Plural {
+			return nil
+		}
+		return refuseWith(http.StatusForbidden, "no right to list PLURAL")(q)
+	}
+	for _, test := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"--kind tfjob", 1, "3 objects checked, 1 rejected"},
+		{"--kind TFJob,MPIJob", 2, "no right to list mpijobs"},
+		{"", 2, "no right to list jaxjobs"},
+	} {
+		out, errOut, code := called(strings.Fields("stoic validate --live --kubeconfig " + s.kubeconfig + " " + test.args)...)
+		if code != test.code || !strings.Contains(out+errOut, test.says) {
+			t.Errorf("%q: code %d, want %d; stdout %q, stderr %q, want %q", test.args, code, test.code, out, errOut, test.says)
+		}
+	}
+}
+
 // TestLiveEnds: what each cluster ends with.
 func TestLiveEnds(t *testing.T) {
 	outside(t)

@@ -184,6 +184,8 @@ func outcomeOf(requeue time.Duration, err error) serve.Outcome {
 		return serve.Panicked
 	case class == apply.Refused:
 		return serve.Refused
+	case class == apply.Retry && apply.IsDenied(err):
+		return serve.Denied
 	case class == apply.Retry:
 		return serve.Retry
 	case class == apply.Behind || requeue > 0:

@@ -2,6 +2,8 @@ module stoic/tools
 
 go 1.26.0
 
+toolchain go1.26.10
+
 tool sigs.k8s.io/controller-tools/cmd/controller-gen
 
 require (

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"stoic/controller/lean"
+	"stoic/controller/serve"
 	"stoic/schema"
 )
 
@@ -150,6 +151,27 @@ func ClassOf(err error) Class {
 		return Refused
 	}
 	return Retry
+}
+
+// IsDenied tells whether admission alone (a quota, a limit, a policy) is why there is something to retry: each error of the class
+// Retry is a 403 that no role would have prevented. That is the affair of who owns the object, not of who runs the operator.
+func IsDenied(err error) bool {
+	if ClassOf(err) != Retry {
+		return false
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			if ClassOf(one) == Retry && !IsDenied(one) {
+				return false
+			}
+		}
+		return true
+	case interface{ Unwrap() error }:
+		return IsDenied(e.Unwrap())
+	}
+	_, _, missing := serve.MissingRight(err.Error())
+	return apierrors.IsForbidden(err) && !missing
 }
 
 // LongestBackOff is where the back-off after an error ends. Trouble between us and the API server ends all at once and for

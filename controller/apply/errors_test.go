@@ -72,6 +72,38 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
+// TestIsDenied: what else has failed is never hidden behind a quota.
+func TestIsDenied(t *testing.T) {
+	pods := runtimeschema.GroupResource{Resource: "pods"}
+	quota := &writeError{"create", schema.Pods(), "a", apierrors.NewForbidden(pods, "a", errors.New("exceeded quota: small"))}
+	right := &writeError{"create", schema.Pods(), "a", apierrors.NewForbidden(pods, "", errors.New(`User "u" cannot create resource "pods" in API group "" in the namespace "ns"`))}
+	invalid := apierrors.NewInvalid(runtimeschema.GroupKind{Kind: "Pod"}, "a", nil)
+	gone := apierrors.NewNotFound(pods, "a")
+	for _, c := range []struct {
+		name string
+		err  error
+		want bool
+	}{
+		{"none", nil, false},
+		{"quota", quota, true},
+		{"quota, wrapped", fmt.Errorf("create: %w", quota), true},
+		{"quota, twice, and what is refused or gone", errors.Join(quota, invalid, gone, quota), true},
+		{"right", right, false},
+		{"quota and right", errors.Join(quota, right), false},
+		{"quota and server error", errors.Join(quota, apierrors.NewInternalError(errors.New("x"))), false},
+		{"quota and timeout, wrapped", fmt.Errorf("apply: %w", errors.Join(quota, context.DeadlineExceeded)), false},
+		{"server error", apierrors.NewInternalError(errors.New("exceeded quota")), false},
+		{"network", errors.New("connection reset by peer"), false},
+		{"refused", invalid, false},
+		{"caches behind", ErrBehind, false},
+		{"panic", ErrPanicked, false},
+	} {
+		if got := IsDenied(c.err); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
 func TestRefusalNamesWhatWasRefused(t *testing.T) {
 	invalid := apierrors.NewInvalid(runtimeschema.GroupKind{Kind: "Service"}, "a", nil)
 	a := newTestApplier(t, newAPIServer(t), nil)

@@ -20,6 +20,7 @@ type Metrics struct {
 	Queues          workqueue.MetricsProvider
 
 	requests   *prometheus.CounterVec   // code, method, host
+	missing    *prometheus.CounterVec   // verb, resource
 	durations  *prometheus.HistogramVec // verb, host
 	reconciles reconciles
 }
@@ -44,6 +45,7 @@ func NewMetrics(registry prometheus.Registerer, prefix string) *Metrics {
 	m.Served = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "_kind_served", Help: "1 if the API server serves the kind and it is watched."}, []string{"kind"})
 	m.Cached = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "_cached_objects", Help: "Objects in the caches; no labels or specs but what decisions depend on are kept of them."}, []string{"kind"})
 	m.Leader = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "leader_election_master_status", Help: "1 if this process may write: it holds the lease of this name, or there is no election and the name is that of the operator."}, []string{"name"})
+	m.missing = counter("missing_rights_total", "Requests that the API server refused because this process has no right to them. Anything but 0 is for who installs it.", "verb", "resource")
 	m.requests = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rest_client_requests_total", Help: "Requests to the API server."}, []string{"code", "method", "host"})
 	m.durations = prometheus.NewHistogramVec(Histogram("rest_client_request_duration_seconds", "Time to the first byte of the API server's answer.",
 		prometheus.ExponentialBuckets(0.001, 2, 15)), []string{"verb", "host"})

@@ -13,6 +13,7 @@ const (
 	Succeeded Outcome = iota // nothing is left to do
 	Later                    // it looks again at a time that it knows: a deadline, a cache that is behind
 	Refused                  // the API server refuses something until somebody changes something
+	Denied                   // its admission refuses something, as by a quota, and may admit it later
 	Retry                    // something failed, and is tried again
 	Panicked
 	outcomes
@@ -36,7 +37,7 @@ func newReconciles(registry prometheus.Registerer, prefix string) reconciles {
 			Help: "Reconciles, by result: success, requeue_after (it looks again at a time that it knows), error."}, []string{"controller", "result"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: common + "reconcile_errors_total", Help: "Reconciles that failed."}, controller),
 		classes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "_reconcile_errors_total",
-			Help: "Reconciles that failed, by class: refused (by the API server, until somebody changes something), retry (anything that may pass), panic (a defect)."}, []string{"kind", "class"}),
+			Help: "Reconciles that failed, by class: refused (by the API server, until somebody changes something), denied (by its admission, as by a quota: the affair of who owns the object), retry (anything that may pass), panic (a defect)."}, []string{"kind", "class"}),
 		duration: prometheus.NewHistogramVec(Histogram(common+"reconcile_time_seconds", "How long reconciles took.", prometheus.ExponentialBuckets(0.001, 2, 16)), controller),
 		active:   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: common + "active_workers", Help: "Reconciles that run."}, controller),
 		workers:  prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: common + "max_concurrent_reconciles", Help: "Reconciles that may run at the same time."}, controller),
@@ -67,7 +68,7 @@ func (m *Metrics) Reconciles(controller, kind string, workers int) *Reconciles {
 	r := &Reconciles{active: all.active.WithLabelValues(controller), duration: all.duration.WithLabelValues(controller),
 		success: all.total.WithLabelValues(controller, "success"), later: all.total.WithLabelValues(controller, "requeue_after"),
 		failed: all.total.WithLabelValues(controller, "error"), errors: all.errors.WithLabelValues(controller)}
-	for outcome, class := range map[Outcome]string{Refused: "refused", Retry: "retry", Panicked: "panic"} {
+	for outcome, class := range map[Outcome]string{Refused: "refused", Denied: "denied", Retry: "retry", Panicked: "panic"} {
 		r.classes[outcome] = all.classes.WithLabelValues(kind, class)
 	}
 	return r

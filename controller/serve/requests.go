@@ -38,6 +38,9 @@ func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
 		if response.StatusCode >= http.StatusBadRequest {
 			c.failed(r, response)
 		}
+		if response.StatusCode == http.StatusForbidden {
+			c.noteMissingRight(response)
+		}
 	}
 	c.metrics.requests.WithLabelValues(code, r.Method, r.URL.Host).Inc()
 	c.metrics.durations.WithLabelValues(r.Method, r.URL.Host).Observe(time.Since(begin).Seconds())

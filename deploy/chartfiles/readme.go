@@ -18,8 +18,9 @@ helm install training-operator deploy/chart --namespace kubeflow --create-namesp
   --set image.repository=example.org/team/stoic --set image.tag=v1.2.3
 ` + "```" + `
 
-With default values it installs the same objects as ` + "`kubectl apply -k deploy`" + `, but for the namespace. It is tested with
-Helm 4 and rendered with Helm 3. A value that does not exist, or is of the wrong type, is refused with its name.
+With default values it installs the same objects as ` + "`kubectl apply -k deploy`" + `, but for the namespace and for rights that
+only gang schedulers need. It is tested with
+Helm 4 and rendered with Helm 3. A value that does not exist, is null, or is of the wrong type, is refused with its name.
 
 The CRDs are templates, so an upgrade of the release upgrades them. They stay when the release is uninstalled: ` + "`crds.keep`" + `.
 ` + "`kubeflow-training-admin`" + ` may stay, too: Kubernetes, which fills it with rules, can recreate it while it is deleted. ` + "`helm uninstall --wait`" + `
@@ -30,8 +31,13 @@ chart does not set stay as they are, so the Deployment of training-operator, whi
 ` + "`kubectl delete deployment -n kubeflow training-operator`" + `. Its jobs run on meanwhile.
 
 ` + "`helm test training-operator -n kubeflow`" + ` runs ` + "`stoic validate --live`" + ` as the operator's service account: the image runs, the API server is
-reached, the rights suffice to list jobs, and this version rejects none of those in the release's namespace, or in ` + "`watchNamespace`" + `.
-It asks for all kinds: with ` + "`kinds`" + ` set there is no test.
+reached, the rights suffice to list jobs of the kinds that are served, and this version rejects none of those in the release's
+namespace, or in ` + "`watchNamespace`" + `.
+
+A namespace has one operator: a second release in it is refused. It would have the lease and the selector of the first one.
+
+The operator's role has the rights that the values need: groups of a gang scheduler are its affair with ` + "`gangSchedulerName`" + ` or
+` + "`nativeGangScheduling`" + `, autoscalers with kinds that can have one. ` + "`kubectl apply -k deploy`" + ` grants all of them.
 
 Needed for ` + "`render: skipIfMissing`" + `: Helm asks the cluster which kinds it serves. ` + "`helm template`" + ` asks no cluster; it is told by
 ` + "`--api-versions monitoring.coreos.com/v1/ServiceMonitor`" + `.

@@ -24,11 +24,19 @@ func api() []Alert {
 			Description: at + ` has watched {{ $labels.kind }} within the last day, and the API server does not serve it any more. Jobs of this kind are gone or not seen.`,
 		},
 		{
-			Name: "TrainingOperatorForbidden", Severity: Warning, For: 15 * time.Minute,
-			// Quotas and admission answer 403 to a POST: that is the affair of who owns the job.
-			Expression:  by("sum", "code, method", rate(`rest_client_requests_total{code=~"401|403", method!="POST"}`, "5m")) + " > 0",
+			Name: "TrainingOperatorForbidden", Severity: Warning, For: 20 * time.Minute,
+			// What is refused is tried again every five minutes at least, and one refusal, as in the moment of an installation, is seen
+			// for a quarter of an hour: that is too short to matter. A 403 that names no right is one of something in between, or, to a
+			// POST, of a quota or of admission: that is the affair of who owns the job.
+			Expression: fmt.Sprintf("%[1]s > 0\nor\n(\n%[2]s > 0\n  unless on (%[3]s)\n%[4]s > 0\n)",
+				missing("verb, resource", ""),
+				indent(by("sum", "code, method", ours(`(
+  rate(rest_client_requests_total{code="401"}[5m])
+  or
+  rate(rest_client_requests_total{code="403", method!="POST"}[5m])
+)`))), operatorLabels, indent(missing("", ""))),
 			Summary:     "The training operator lacks a permission.",
-			Description: at + ` gets {{ $labels.code }} in answer to {{ $labels.method }}, {{ $value | printf "%.2g" }} times a second.`,
+			Description: at + ` {{ if $labels.verb }}has no right to {{ $labels.verb }} {{ $labels.resource }}: it was refused {{ $value | printf "%.0f" }} times within a quarter of an hour.{{ else }}gets {{ $labels.code }} in answer to {{ $labels.method }}, {{ $value | printf "%.2g" }} times a second.{{ end }}`,
 		},
 		{
 			Name: "TrainingOperatorAPIErrors", Severity: Warning, For: 15 * time.Minute,
@@ -45,9 +53,18 @@ func api() []Alert {
 		},
 		{
 			Name: "TrainingOperatorEventsLost", Severity: Warning,
-			Expression:  by("sum", "", grown(`training_operator_events_total{result="late"}`, 15*time.Minute)) + " > 0",
-			Summary:     "Events about jobs were not sent in time.",
-			Description: at + ` has given up {{ $value | printf "%.0f" }} events within a quarter of an hour that it could not send for most of an hour. The conditions of the jobs say the same.`,
+			// An event that is refused by a quota, or since its namespace is being deleted, is nobody's trouble.
+			Expression: fmt.Sprintf("%s > 0\nor\n(\n%s > 0\n  and on (%s)\n%s > 0\n)",
+				by("sum", "result", grown(`training_operator_events_total{result="late"}`, 15*time.Minute)),
+				indent(by("sum", "result", grown(`training_operator_events_total{result="refused"}`, 15*time.Minute))), operatorLabels,
+				indent(missing("", `{verb="create", resource="events"}`))),
+			Summary:     "Events about jobs were not sent.",
+			Description: at + ` has given up {{ $value | printf "%.0f" }} events within a quarter of an hour{{ if eq $labels.result "refused" }}, as it has no right to create any{{ else }} that it could not send for most of an hour{{ end }}. The conditions of the jobs say the same.`,
 		},
 	}
+}
+
+// missing rights that were asked for within a quarter of an hour.
+func missing(labels, selector string) string {
+	return by("sum", labels, grown("training_operator_missing_rights_total"+selector, 15*time.Minute))
 }

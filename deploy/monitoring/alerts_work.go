@@ -7,14 +7,13 @@ import (
 
 // work: is what must be done done?
 func work() []Alert {
-	failed := by("sum", "", `rate(training_operator_reconcile_errors_total{class!="refused"}[10m])`)
 	return []Alert{
 		{
 			Name: "TrainingOperatorReconcileErrors", Severity: Warning, For: 15 * time.Minute,
-			// What the API server refuses until somebody changes something is the affair of who owns the job. What quotas and admission
-			// refuse may pass, so it is of the class retry; it is known by the 403 in answer to a POST.
-			Expression: fmt.Sprintf("(\n%[1]s\n  -\n  (\n%[2]s\n    or\n    0 *\n%[3]s\n  )\n)\n/\n%[4]s > 0.1",
-				indent(failed), indent(indent(by("sum", "", rate(`rest_client_requests_total{code="403", method="POST"}`, "10m")))), indent(indent(failed)),
+			// What the API server or its admission refuses is the affair of who owns the job. A reconcile in which anything else has failed,
+			// too, is in no class that is left out.
+			Expression: fmt.Sprintf("%s\n/\n%s > 0.1",
+				by("sum", "", `rate(training_operator_reconcile_errors_total{class!~"refused|denied"}[10m])`),
 				by("sum", "", rate("controller_runtime_reconcile_total", "10m"))),
 			Summary:     "More than a tenth of the training operator's reconciles fail.",
 			Description: at + ` fails in {{ $value | humanizePercentage }} of its reconciles. Those are left out in which a quota, admission or validation refuses an object.`,

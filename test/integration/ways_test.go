@@ -65,13 +65,19 @@ func newHelm(t *testing.T, r *rig) helm {
 // run helm with files of its own; nothing of the user's is read.
 func (h helm) run(t *testing.T, args ...string) string {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), h.file, args...)
-	command.Env = h.environment()
-	out, err := command.CombinedOutput()
+	out, err := h.try(t, args...)
 	if err != nil {
 		t.Fatalf("helm %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
-	return string(out)
+	return out
+}
+
+func (h helm) try(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), h.file, args...)
+	command.Env = h.environment()
+	out, err := command.CombinedOutput()
+	return string(out), err
 }
 
 func (h helm) environment() []string {
@@ -103,8 +109,9 @@ func chartInstalls(t *testing.T, r *rig, h helm) {
 	}
 	r.chartTest(t, h)
 	h.run(t, append(namespaced, "--set=kinds={TFJob}")...)
-	if hooks := h.run(t, "get", "hooks", "stoic", "-n", "training"); strings.TrimSpace(hooks) != "" {
-		t.Errorf("with some kinds there is a test, which asks for all:\n%s", hooks)
+	r.chartTest(t, h)
+	if out, err := h.try(t, "install", "second", chart, "-n", "training", "--set=name=second"); err == nil || !strings.Contains(out, "has a training operator already, the Deployment training-operator") {
+		t.Errorf("a second operator in the namespace: %v\n%s", err, out)
 	}
 	p := r.deployed(t, "chart", "training")
 	r.apply(t, "jobs", manifest("mnist", worker("", "")))

@@ -33,7 +33,7 @@ func allowed() map[string][]string {
 			"stoic/controller/lean", "stoic/controller/queue", "stoic/controller/serve", "stoic/controller/watch", "stoic/convert", "stoic/schema",
 			"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/..."},
 		"stoic/controller/apply": append([]string{"stoic/controller/cache", "stoic/controller/consistency", "stoic/controller/events", "stoic/controller/lean",
-			"stoic/controller/watch", "stoic/schema", "k8s.io/api/core/v1", "k8s.io/client-go/rest"}, untyped...),
+			"stoic/controller/serve", "stoic/controller/watch", "stoic/schema", "k8s.io/api/core/v1", "k8s.io/client-go/rest"}, untyped...),
 		"stoic/controller/cache": append([]string{"stoic/controller/consistency", "stoic/controller/lean", "stoic/controller/serve", "stoic/controller/watch",
 			"stoic/convert", "stoic/schema", "k8s.io/client-go/..."}, untyped...),
 		"stoic/controller/consistency": {"k8s.io/apimachinery/pkg/types", "k8s.io/apimachinery/pkg/util/resourceversion"},

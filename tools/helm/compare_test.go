@@ -2,6 +2,7 @@ package helm
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // kustomize renders a folder of the checkout.
@@ -55,11 +58,83 @@ func plain(t *testing.T, id string, object map[string]any) {
 }
 
 // TestChartIsKustomize: with default values the chart installs the objects of kubectl apply -k deploy, but for the namespace, which
-// belongs to helm install --create-namespace.
+// belongs to helm install --create-namespace, and for the rights that need a gang scheduler.
 func TestChartIsKustomize(t *testing.T) {
 	want := objects(t, kustomize(t, "deploy"))
 	delete(want, "Namespace/"+namespace)
+	withoutGangs(t, want)
 	same(t, want, objects(t, documents(both(t, load(t, nil), nil))))
+}
+
+// withoutGangs takes the rights away that the operator needs with a gang scheduler only: kustomize cannot know whether there is one.
+func withoutGangs(t *testing.T, all map[string]map[string]any) {
+	t.Helper()
+	found := 0
+	for _, object := range all {
+		rules, _ := object["rules"].([]any)
+		if len(rules) == 0 {
+			continue
+		}
+		object["rules"] = slices.DeleteFunc(rules, func(rule any) bool {
+			groups, _ := rule.(map[string]any)["apiGroups"].([]any)
+			gang := len(groups) > 0 && strings.HasPrefix(fmt.Sprint(groups[0]), "scheduling.")
+			if gang {
+				found++
+			}
+			return gang
+		})
+	}
+	if found != 3 && found != 2 { // a Role has no priority classes
+		t.Errorf("%d rules are about gangs", found)
+	}
+}
+
+// TestRightsFollowValues: which resources beside those of every installation the operator may create or read, by values.
+func TestRightsFollowValues(t *testing.T) {
+	helms := load(t, nil)
+	for values, want := range map[string][]string{
+		"{}":                           {"autoscaling/horizontalpodautoscalers"},
+		"kinds: [PaddleJob]":           {"autoscaling/horizontalpodautoscalers"},
+		"kinds: [TFJob]":               nil,
+		"gangSchedulerName: volcano":   {"autoscaling/horizontalpodautoscalers", "scheduling.k8s.io/priorityclasses", "scheduling.volcano.sh/podgroups"},
+		"gangSchedulerName: volcano-2": {"autoscaling/horizontalpodautoscalers", "scheduling.k8s.io/priorityclasses", "scheduling.x-k8s.io/podgroups"},
+		"nativeGangScheduling: true":   {"autoscaling/horizontalpodautoscalers", "scheduling.k8s.io/podgroups", "scheduling.k8s.io/workloads"},
+		"{watchNamespace: a, kinds: [TFJob], gangSchedulerName: volcano}": {"scheduling.k8s.io/priorityclasses", "scheduling.volcano.sh/podgroups"},
+	} {
+		var got []string
+		for id, object := range objects(t, documents(both(t, helms, merged(parse(t, values), parse(t, "crds: {enabled: false}\nuserRoles: {create: false}"))))) {
+			for _, rule := range roleOf(t, id, object).Rules {
+				for _, group := range rule.APIGroups {
+					for _, resource := range rule.Resources {
+						if group == "autoscaling" || strings.HasPrefix(group, "scheduling.") {
+							got = append(got, group+"/"+resource)
+						}
+					}
+				}
+			}
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", values, diff)
+		}
+	}
+}
+
+// roleOf an object: empty if it is none.
+func roleOf(t *testing.T, id string, object map[string]any) (role rbacv1.ClusterRole) {
+	t.Helper()
+	if kind := object["kind"]; kind != "ClusterRole" && kind != "Role" {
+		return role
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, &role); err != nil {
+		t.Fatalf("%s: %v", id, err)
+	}
+	return role
+}
+
+func merged(into, from map[string]any) map[string]any {
+	merge(into, from)
+	return into
 }
 
 func same(t *testing.T, want, got map[string]map[string]any) {
@@ -97,6 +172,7 @@ func TestOverlaysHaveValues(t *testing.T) {
 			}
 			want := objects(t, rendered)
 			delete(want, "Namespace/"+namespace)
+			withoutGangs(t, want)
 			same(t, want, objects(t, documents(both(t, helms, parse(t, "crds: {enabled: false}\n"+values)))))
 		})
 	}

@@ -18,6 +18,10 @@ import (
 	chart4 "helm.sh/helm/v4/pkg/chart/v2"
 	loader4 "helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/engine"
+	"k8s.io/apimachinery/pkg/runtime"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/fake"
 	"sigs.k8s.io/yaml"
 )
 
@@ -35,6 +39,34 @@ var update = flag.Bool("update", false, "write the snapshots anew")
 type helm interface {
 	// render returns the text of each template, or why a value is refused. The cluster serves the given kinds, as group/version/Kind.
 	render(values map[string]any, served ...string) (map[string]string, error)
+	// renderIn does so elsewhere.
+	renderIn(p place, values map[string]any) (map[string]string, error)
+}
+
+// place is where a release is installed, and under which name.
+type place struct {
+	release, namespace string
+	served             []string
+	// there are Deployments of the cluster; nil stands for no cluster, as helm template has none.
+	there *clients
+}
+
+// clients give Helm's function lookup the Deployments of a cluster, whichever it asks for.
+type clients struct {
+	dynamic.NamespaceableResourceInterface
+}
+
+func clusterWith(deployments ...runtime.Object) *clients {
+	resource := runtimeschema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	all := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[runtimeschema.GroupVersionResource]string{resource: "DeploymentList"}, deployments...)
+	return &clients{all.Resource(resource)}
+}
+
+func (c *clients) GetClientFor(apiVersion, kind string) (dynamic.NamespaceableResourceInterface, bool, error) {
+	if apiVersion != "apps/v1" || kind != "Deployment" {
+		return nil, false, fmt.Errorf("looked up %s %s", apiVersion, kind)
+	}
+	return c.NamespaceableResourceInterface, true, nil
 }
 
 // helm4 has a chart, to which tests may add files.
@@ -68,21 +100,35 @@ func load(t *testing.T, files map[string]string) map[string]helm {
 }
 
 func (h helm4) render(values map[string]any, served ...string) (map[string]string, error) {
+	return h.renderIn(place{release: release, namespace: namespace, served: served}, values)
+}
+
+func (h helm4) renderIn(p place, values map[string]any) (map[string]string, error) {
 	capabilities := common.DefaultCapabilities.Copy()
-	capabilities.APIVersions = append(slices.Clone(capabilities.APIVersions), served...)
-	all, err := util.ToRenderValues(h.chart, values, common.ReleaseOptions{Name: release, Namespace: namespace, Revision: 1, IsInstall: true}, capabilities)
+	capabilities.APIVersions = append(slices.Clone(capabilities.APIVersions), p.served...)
+	all, err := util.ToRenderValues(h.chart, values, common.ReleaseOptions{Name: p.release, Namespace: p.namespace, Revision: 1, IsInstall: true}, capabilities)
 	if err != nil {
 		return nil, err
+	}
+	if p.there != nil {
+		return engine.RenderWithClientProvider(h.chart, all, p.there)
 	}
 	return engine.Render(h.chart, all)
 }
 
 func (h helm3) render(values map[string]any, served ...string) (map[string]string, error) {
+	return h.renderIn(place{release: release, namespace: namespace, served: served}, values)
+}
+
+func (h helm3) renderIn(p place, values map[string]any) (map[string]string, error) {
 	capabilities := util3.DefaultCapabilities.Copy()
-	capabilities.APIVersions = append(slices.Clone(capabilities.APIVersions), served...)
-	all, err := util3.ToRenderValues(h.chart, values, util3.ReleaseOptions{Name: release, Namespace: namespace, Revision: 1, IsInstall: true}, capabilities)
+	capabilities.APIVersions = append(slices.Clone(capabilities.APIVersions), p.served...)
+	all, err := util3.ToRenderValues(h.chart, values, util3.ReleaseOptions{Name: p.release, Namespace: p.namespace, Revision: 1, IsInstall: true}, capabilities)
 	if err != nil {
 		return nil, err
+	}
+	if p.there != nil {
+		return engine3.RenderWithClientProvider(h.chart, all, p.there)
 	}
 	return engine3.Render(h.chart, all)
 }
@@ -120,9 +166,14 @@ func parse(t *testing.T, text string) map[string]any {
 }
 
 // documents splits what templates render; those of NOTES.txt and of hooks are left out.
-func documents(rendered map[string]string) (all []string) {
+func documents(rendered map[string]string) []string {
+	return split(rendered, func(name string) bool { return name != notes && !strings.Contains(name, "/templates/tests/") })
+}
+
+// split returns the documents of some templates.
+func split(rendered map[string]string, which func(name string) bool) (all []string) {
 	for _, name := range slices.Sorted(maps.Keys(rendered)) {
-		if name == notes || strings.Contains(name, "/templates/tests/") {
+		if !which(name) {
 			continue
 		}
 		for _, document := range strings.Split("\n"+rendered[name], "\n---") {

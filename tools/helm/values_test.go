@@ -63,25 +63,31 @@ func used() map[string]string {
 		"image.pullPolicy": "image: {pullPolicy: Always}", "image.pullSecrets": "image: {pullSecrets: [registry]}",
 		"replicas": "replicas: 2", "leaderElection.enabled": "leaderElection: {enabled: false}", "kinds": "kinds: [TFJob]",
 		"mpiJob.version": "mpiJob: {version: v2beta1}", "watchNamespace": "watchNamespace: team-a",
-		"gangSchedulerName": "gangSchedulerName: volcano", "logLevel": "logLevel: debug", "extraArgs": "extraArgs: [--profiling]",
+		"gangSchedulerName": "gangSchedulerName: volcano", "nativeGangScheduling": "nativeGangScheduling: true", "logLevel": "logLevel: debug", "extraArgs": "extraArgs: [--profiling]",
 		"extraEnv": "extraEnv: [{name: A, value: b}]", "extraVolumes": "extraVolumes: [{name: v, emptyDir: {}}]",
-		"extraVolumeMounts": "extraVolumeMounts: [{name: v, mountPath: /v}]", "resources": "resources: {limits: {memory: 2Gi}}",
+		"extraVolumeMounts": `extraVolumeMounts: [{name: v, mountPath: /v, mountPropagation: None, readOnly: true, recursiveReadOnly: Disabled, subPath: a},
+  {name: v, mountPath: /w, subPathExpr: b}]`, "resources": "resources: {requests: {cpu: '1'}, limits: {memory: 2Gi}, claims: [{name: a, request: b}]}",
 		"crds.enabled": "crds: {enabled: false}", "crds.keep": "crds: {keep: false}",
 		"serviceAccount.create": "serviceAccount: {name: a}; serviceAccount: {create: false, name: a}", "serviceAccount.name": "serviceAccount: {name: a}",
 		"serviceAccount.annotations": "serviceAccount: {annotations: {a: b}}", "userRoles.create": "userRoles: {create: false}",
 		"commonLabels": "commonLabels: {a: b}", "podLabels": "podLabels: {a: b}", "podAnnotations": "podAnnotations: {a: b}",
-		"nodeSelector": "nodeSelector: {a: b}", "tolerations": "tolerations: [{operator: Exists}]",
-		"affinity":                  "affinity: {nodeAffinity: {a: b}}",
-		"topologySpreadConstraints": "topologySpreadConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway}]",
-		"priorityClassName":         "priorityClassName: high", "podSecurityContext": "podSecurityContext: {runAsUser: 1}", "securityContext": "securityContext: {runAsUser: 1}",
+		"nodeSelector": "nodeSelector: {a: b}", "tolerations": "tolerations: [{key: a, operator: Equal, value: b, effect: NoExecute, tolerationSeconds: 1}]",
+		"affinity": "affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: []}}",
+		"topologySpreadConstraints": `topologySpreadConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway, matchLabelKeys: [a],
+  labelSelector: {matchLabels: {a: b}, matchExpressions: [{key: a, operator: In, values: [b]}]}}]`,
+		"priorityClassName": "priorityClassName: high", "podSecurityContext": `podSecurityContext: {runAsUser: 1, seLinuxChangePolicy: Recursive, supplementalGroupsPolicy: Merge,
+  seccompProfile: {type: Localhost, localhostProfile: a}}`, "securityContext": `securityContext: {runAsUser: 1, procMount: Default, capabilities: {add: [A], drop: [B]},
+  seccompProfile: {type: Localhost, localhostProfile: a}}`,
 		"podDisruptionBudget.enabled": "podDisruptionBudget: {enabled: true}", "podDisruptionBudget.maxUnavailable": "podDisruptionBudget: {enabled: true}; podDisruptionBudget: {enabled: true, maxUnavailable: 50%}",
-		"networkPolicy.enabled": "networkPolicy: {enabled: true}", "networkPolicy.metricsFrom": "networkPolicy: {enabled: true}; networkPolicy: {enabled: true, metricsFrom: []}",
+		"networkPolicy.enabled": "networkPolicy: {enabled: true}", "networkPolicy.metricsFrom": `networkPolicy: {enabled: true}; networkPolicy: {enabled: true, metricsFrom: [{ipBlock: {cidr: 10.0.0.0/8, except: [10.0.0.0/24]}},
+  {podSelector: {matchLabels: {a: b}, matchExpressions: [{key: a, operator: In, values: [b]}]},
+   namespaceSelector: {matchLabels: {a: b}, matchExpressions: [{key: a, operator: In, values: [b]}]}}]}`,
 		"networkPolicy.apiServerCIDRs": "networkPolicy: {enabled: true}; networkPolicy: {enabled: true, apiServerCIDRs: [10.0.0.1/32]}",
 		"networkPolicy.apiServerPorts": "networkPolicy: {enabled: true}; networkPolicy: {enabled: true, apiServerPorts: [1]}",
 		"metrics.secure":               "metrics: {secure: true}", "metrics.readers": "metrics: {secure: true}; metrics: {secure: true, readers: [{namespace: a, name: b}]}",
 		"metrics.certificate.secretName":            "metrics: {secure: true}; metrics: {secure: true, certificate: {secretName: a}}",
 		"metrics.certificate.certManager.enabled":   "metrics: {secure: true}; metrics: {secure: true, certificate: {certManager: {enabled: true}}}",
-		"metrics.certificate.certManager.issuerRef": "metrics: {secure: true, certificate: {certManager: {enabled: true}}}; metrics: {secure: true, certificate: {certManager: {enabled: true, issuerRef: {name: a}}}}",
+		"metrics.certificate.certManager.issuerRef": "metrics: {secure: true, certificate: {certManager: {enabled: true}}}; metrics: {secure: true, certificate: {certManager: {enabled: true, issuerRef: {name: a, kind: B, group: c}}}}",
 		"serviceMonitor.render":                     "serviceMonitor: {render: alwaysRender}",
 		"serviceMonitor.labels":                     monitor + "serviceMonitor: {render: alwaysRender, labels: {a: b}}", "serviceMonitor.interval": monitor + "serviceMonitor: {render: alwaysRender, interval: 30s}",
 		"podMonitor.render": "podMonitor: {render: alwaysRender}", "podMonitor.labels": "podMonitor: {render: alwaysRender}; podMonitor: {render: alwaysRender, labels: {a: b}}",
@@ -196,10 +202,25 @@ func TestWrongValues(t *testing.T) {
 		"networkPolicy: {metricsFrom: [{}]}":          "/networkPolicy/metricsFrom/0", "networkPolicy: {apiServerCIDRs: [10.0.0.1]}": "/networkPolicy/apiServerCIDRs/0",
 		"networkPolicy: {apiServerPorts: [0]}": "/networkPolicy/apiServerPorts/0", "networkPolicy: {apiServerPorts: []}": "/networkPolicy/apiServerPorts",
 		"metrics: {readers: [{name: a}]}": "/metrics/readers/0", "metrics: {certificate: {certManager: {issuerRef: {Name: a}}}}": "/metrics/certificate/certManager/issuerRef",
+		"image: {repository: 'a/UPPER'}": "/image/repository", "image: {repository: 'a:v1'}": "/image/repository", "image: {pullSecrets: [A]}": "/image/pullSecrets/0",
+		"name: '1a'": "/name", "replicas: 1e9": "/replicas", "gangSchedulerName: a b": "/gangSchedulerName", "priorityClassName: A": "/priorityClassName",
+		"serviceAccount: {name: A}": "/serviceAccount/name", "serviceAccount: {annotations: {'a b': c}}": "/serviceAccount/annotations",
+		"commonLabels: {control-plane: a}": "/commonLabels/control-plane", "commonLabels: {app.kubernetes.io/name: a}": "/commonLabels/app.kubernetes.io~1name", "commonLabels: {a: b c}": "/commonLabels/a",
+		"podLabels: {control-plane: a}": "/podLabels/control-plane", "podLabels: {'a b': c}": "/podLabels", "dashboards: {labels: {helm.sh/chart: a}}": "/dashboards/labels/helm.sh~1chart",
+		"serviceMonitor: {labels: {control-plane: a}}": "/serviceMonitor/labels", "nodeSelector: {a: b c}": "/nodeSelector/a",
+		"extraArgs: [--namespace=a]": "/extraArgs/0", "extraArgs: [--leader-elect]": "/extraArgs/0", "extraArgs: [-native-gang-scheduling]": "/extraArgs/0",
+		"extraEnv: [{name: MY_POD_NAME}]": "/extraEnv/0/name", "extraVolumes: [{name: config}]": "/extraVolumes/0/name",
+		"extraVolumes: [{name: metrics-certificate}]": "/extraVolumes/0/name", "extraVolumeMounts: [{name: a, mountPath: /etc/training-operator/}]": "/extraVolumeMounts/0/mountPath",
+		"resources: {limits: {memory: 64Gb}}": "/resources/limits/memory", "tolerations: [{key: a b}]": "/tolerations/0/key",
+		"networkPolicy: {apiServerCIDRs: [10.0.0.256/8]}": "/networkPolicy/apiServerCIDRs/0", "networkPolicy: {apiServerCIDRs: [10.0.0.0/33]}": "/networkPolicy/apiServerCIDRs/0",
+		"networkPolicy: {apiServerCIDRs: ['::/129']}": "/networkPolicy/apiServerCIDRs/0", "networkPolicy: {metricsFrom: [{ipBlock: {cidr: a}}]}": "/networkPolicy/metricsFrom/0/ipBlock/cidr",
+		"metrics: {readers: [{name: a, namespace: a.b}]}": "/metrics/readers/0/namespace", "metrics: {certificate: {secretName: A}}": "/metrics/certificate/secretName",
+		"serviceMonitor: {interval: 1d1s1h}": "/serviceMonitor/interval", "prometheusRule: {runbooks: 'https://a/\"b/'}": "/prometheusRule/runbooks",
 		"serviceMonitor: {render: always}": "/serviceMonitor/render", "serviceMonitor: {render: off}": "/serviceMonitor/render", "podMonitor: {interval: 30}": "/podMonitor/interval",
 		"prometheusRule: {runbooks: 'https://a/b'}": "/prometheusRule/runbooks", "prometheusRule: {runbooks: a/}": "/prometheusRule/runbooks",
 		// What a schema cannot say, templates do.
 		"{replicas: 2, leaderElection: {enabled: false}}":               "replicas: more than one need leaderElection.enabled",
+		"{gangSchedulerName: volcano, nativeGangScheduling: true}":      "nativeGangScheduling: found beside gangSchedulerName",
 		"serviceAccount: {create: false}":                               "serviceAccount.name: must be set",
 		"metrics: {readers: [{name: a, namespace: b}]}":                 "metrics.readers: metrics are served to everybody",
 		"metrics: {certificate: {secretName: a}}":                       "metrics.certificate: metrics are served without TLS",
@@ -217,6 +238,39 @@ func TestWrongValues(t *testing.T) {
 		}
 		if _, err := h.render(parse(t, "global: {anything: 1}")); err != nil {
 			t.Errorf("%s: what Helm gives to a chart that is a part of another: %v", name, err)
+		}
+	}
+}
+
+// TestRightValues: what looks odd and is right is taken.
+func TestRightValues(t *testing.T) {
+	for name, h := range load(t, other()) {
+		for _, right := range []string{
+			"image: {repository: 'registry.example.org:5000/team_a/stoic'}", "image: {repository: '[fd00::1]:5000/a'}", "image: {repository: 'localhost/a--b/c'}",
+			"watchNamespace: '123'", "name: 'true'", "commonLabels: {example.org/team: ''}", "resources: {limits: {cpu: 0.5, memory: 1e9}}",
+			"networkPolicy: {apiServerCIDRs: ['fd00::1/128', '::/0', '0.0.0.0/0', '::ffff:10.0.0.1/128']}", "serviceMonitor: {interval: 1m30s}",
+			"prometheusRule: {runbooks: 'https://git.example.com/a/-/blob/main/docs/#/'}", "extraArgs: [--profiling, --namespaces, -v=1]",
+		} {
+			if _, err := h.render(parse(t, right)); err != nil {
+				t.Errorf("%s: %s: %v", name, right, err)
+			}
+		}
+	}
+}
+
+// TestNull: null takes a default away, and templates would find nothing there. Every value and every group has to be something.
+func TestNull(t *testing.T) {
+	values, groups := page(t)
+	paths := groups
+	for _, v := range values {
+		paths = append(paths, v.path)
+	}
+	for name, h := range load(t, nil) {
+		for _, path := range paths {
+			key := path[strings.LastIndexByte(path, '.')+1:]
+			if _, err := h.render(set(path, nil)); err == nil || !strings.Contains(err.Error(), "missing propert") || !strings.Contains(err.Error(), "'"+key+"'") {
+				t.Errorf("%s: %s: null: got error %v, want one that names it", name, path, err)
+			}
 		}
 	}
 }

@@ -2,6 +2,8 @@ module stoic/tools/integrations
 
 go 1.26.0
 
+toolchain go1.26.10
+
 require (
 	cel.dev/cel-go v0.32.0
 	github.com/fluxcd/cli-utils v1.3.0

@@ -152,26 +152,65 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestGoVersion: the release of Go is said once, in go.mod.
+// TestGoVersion: with which Go a release is compiled is said in go.mod. The other modules and the Dockerfile say the same, and
+// workflows read it there. setup-go takes the line toolchain, not the line go, which is the least that will do.
 func TestGoVersion(t *testing.T) {
-	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
+	toolchain := regexp.MustCompile(`(?m)^toolchain go((\d+\.\d+)\.\d+)$`)
+	read := func(path string) string {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join(root, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
 	}
-	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(mod))[1]
+	said := toolchain.FindStringSubmatch(read("go.mod"))
+	if said == nil {
+		t.Fatal("go.mod has no line toolchain")
+	}
+	release, minor := said[1], said[2]
+	modules := 0
+	for _, pattern := range []string{"*/*.mod", "*/*/*.mod", "*/*/*/*.mod"} {
+		paths, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			if filepath.Base(path) == "database.mod" { // nothing is compiled with it
+				continue
+			}
+			modules++
+			path, err := filepath.Rel(root, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if own := toolchain.FindStringSubmatch(read(path)); own == nil || own[1] != release {
+				t.Errorf("%s must have toolchain go%s, as go.mod has", path, release)
+			}
+		}
+	}
+	if modules < 11 {
+		t.Errorf("found %d modules", modules)
+	}
+	if !strings.Contains(read("Dockerfile"), "\nARG GO=golang:"+release+"\n") {
+		t.Errorf("the Dockerfile must compile with golang:%s, as go.mod says", release)
+	}
 	installs := 0
 	for name, w := range workflows(t) {
 		for id, j := range w.Jobs {
-			if image := j.Container.Image; image != "" && image != "golang:"+version+"-bookworm" {
-				t.Errorf("%s, %s: runs in %s; go.mod asks for %s", name, id, image, version)
+			if image := j.Container.Image; image != "" && image != "golang:"+minor+"-bookworm" {
+				t.Errorf("%s, %s: runs in %s; go.mod asks for %s", name, id, image, minor)
 			}
-			for _, s := range j.Steps {
+			for at, s := range j.Steps {
 				if !strings.HasPrefix(s.Uses, "actions/setup-go@") {
 					continue
 				}
 				installs++
 				if s.With["go-version-file"] != "go.mod" || s.With["go-version"] != "" {
 					t.Errorf("%s, %s: must take the release of Go from go.mod: %v", name, id, s.With)
+				}
+				if name == "release.yaml" && !strings.Contains(j.Steps[at+1].Run, "go env GOVERSION") {
+					t.Errorf("%s, %s: does not look which Go it has", name, id)
 				}
 			}
 		}

@@ -2,6 +2,8 @@ module stoic/tools/promql
 
 go 1.26.7
 
+toolchain go1.26.10
+
 require (
 	github.com/prometheus/common v0.72.1
 	github.com/prometheus/prometheus v0.316.0

@@ -1,18 +1,39 @@
-{{/* The labels of every object. */}}
+{{/*
+The labels of every object: a list of root and of maps of further labels. They are one map, so that no key comes twice; what stands
+further to the left counts, and commonLabels least. The schema lets no value have the keys that the chart writes itself.
+*/}}
 {{- define "training-operator.labels" -}}
-app.kubernetes.io/name: {{ .Chart.Name }}
-app.kubernetes.io/instance: {{ .Release.Name }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
-{{- with .Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
+{{- $root := first . -}}
+{{- $labels := dict
+  "app.kubernetes.io/name" $root.Chart.Name
+  "app.kubernetes.io/instance" $root.Release.Name
+  "app.kubernetes.io/version" $root.Chart.AppVersion
+  "app.kubernetes.io/managed-by" $root.Release.Service
+  "helm.sh/chart" (printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace "+" "_") -}}
+{{- range rest . -}}
+{{- $labels = merge $labels . -}}
+{{- end -}}
+{{- merge $labels $root.Values.commonLabels | toYaml -}}
 {{- end -}}
 
-{{/* The selector is that of training-operator: a Deployment cannot change it. */}}
+{{/* The selector, as a map in YAML, is that of training-operator: a Deployment cannot change it. */}}
 {{- define "training-operator.selector" -}}
 control-plane: kubeflow-training-operator
+{{- end -}}
+
+{{/*
+One operator in a namespace: the selector of every Deployment of it is the same, and so is the lease. A second release would wait for
+the lease of the first one for ever, and a Service would have the pods of both. Without a cluster, as in helm template, lookup finds
+nothing.
+*/}}
+{{- define "training-operator.alone" -}}
+{{- range (lookup "apps/v1" "Deployment" .Release.Namespace "").items -}}
+{{- $labels := .metadata.labels | default dict -}}
+{{- $annotations := .metadata.annotations | default dict -}}
+{{- if and (eq (get $labels "control-plane") "kubeflow-training-operator") (ne .metadata.name $.Values.name) (ne (get $annotations "meta.helm.sh/release-name") $.Release.Name) -}}
+{{- fail (printf "the namespace %s has a training operator already, the Deployment %s: install this one in another namespace, or uninstall that one" $.Release.Namespace .metadata.name) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "training-operator.serviceAccount" -}}
@@ -52,6 +73,21 @@ true
 {{- end -}}
 
 {{/*
+The resources, as GROUP/RESOURCE, that are of use with some values only, and whether they are with these: a map in YAML. The others
+always are.
+*/}}
+{{- define "training-operator.uses" -}}
+{{- $kinds := include "training-operator.kinds" . | fromYaml -}}
+{{- $gang := .Values.gangSchedulerName | lower -}}
+autoscaling/horizontalpodautoscalers: {{ or (hasKey $kinds "PyTorchJob") (hasKey $kinds "PaddleJob") }}
+scheduling.volcano.sh/podgroups: {{ eq $gang "volcano" }}
+scheduling.x-k8s.io/podgroups: {{ not (or (eq $gang "") (eq $gang "volcano")) }}
+scheduling.k8s.io/priorityclasses: {{ ne $gang "" }}
+scheduling.k8s.io/workloads: {{ .Values.nativeGangScheduling }}
+scheduling.k8s.io/podgroups: {{ .Values.nativeGangScheduling }}
+{{- end -}}
+
+{{/*
 The rules of a role for the kinds that are served: a list of root, name of the role, and whether it is a Role. Priority classes
 belong to no namespace, so no Role can grant them.
 */}}
@@ -60,21 +96,31 @@ belong to no namespace, so no Role can grant them.
 {{- $role := index . 1 -}}
 {{- $local := index . 2 -}}
 {{- $plurals := include "training-operator.kinds" $root | fromYaml | values -}}
+{{- $uses := include "training-operator.uses" $root | fromYaml -}}
 {{- $rules := list -}}
 {{- range (index ($root.Files.Get "files/permissions.yaml" | fromYaml).roles $role).rules -}}
-{{- $resources := .resources -}}
-{{- if has "kubeflow.org" .apiGroups -}}
-{{- $resources = list -}}
-{{- range .resources -}}
-{{- if has (splitList "/" . | first) $plurals -}}
-{{- $resources = append $resources . -}}
+{{- $rule := deepCopy . -}}
+{{- if hasKey . "apiGroups" -}}
+{{- $groups := list -}}
+{{- $resources := list -}}
+{{- range $group := .apiGroups -}}
+{{- range $resource := $rule.resources -}}
+{{- $used := get $uses (printf "%s/%s" $group $resource) | default false -}}
+{{- if not (hasKey $uses (printf "%s/%s" $group $resource)) -}}
+{{- $used = or (ne $group "kubeflow.org") (has (splitList "/" $resource | first) $plurals) -}}
+{{- else if and $local (eq $resource "priorityclasses") -}}
+{{- $used = false -}}
+{{- end -}}
+{{- if $used -}}
+{{- $groups = append $groups $group | uniq -}}
+{{- $resources = append $resources $resource | uniq -}}
 {{- end -}}
 {{- end -}}
-{{- else if and $local (has "priorityclasses" .resources) -}}
-{{- $resources = list -}}
 {{- end -}}
-{{- if $resources -}}
-{{- $rules = append $rules (set (deepCopy .) "resources" $resources) -}}
+{{- $rule = set (set $rule "apiGroups" $groups) "resources" $resources -}}
+{{- end -}}
+{{- if or $rule.resources (not (hasKey . "apiGroups")) -}}
+{{- $rules = append $rules $rule -}}
 {{- end -}}
 {{- end -}}
 {{- toYaml $rules -}}

@@ -102,9 +102,9 @@ func TestUpstreamNames(t *testing.T) {
 // TestLabels: whoever adds a label says here why its values are few.
 func TestLabels(t *testing.T) {
 	few := map[string]string{
-		"code": "HTTP", "method": "HTTP", "verb": "HTTP", "host": "one API server",
+		"code": "HTTP", "method": "HTTP", "verb": "HTTP, and those of rights", "host": "one API server", "resource": "those that the operator asks for",
 		"controller": "one a kind, and events", "name": "the same, of a queue", "kind": "kinds", "framework": "kinds",
-		"job_namespace": "namespaces, as upstream has it", "reason": "codes", "result": "a few", "state": "conditions", "class": "three",
+		"job_namespace": "namespaces, as upstream has it", "reason": "codes", "result": "a few", "state": "conditions", "class": "four",
 		"version": "one", "revision": "one", "goversion": "one",
 	}
 	families, err := gather()

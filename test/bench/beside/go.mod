@@ -3,4 +3,6 @@ module beside
 
 go 1.26.0
 
+toolchain go1.26.10
+
 require github.com/kubeflow/training-operator v1.9.4

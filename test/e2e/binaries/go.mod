@@ -2,6 +2,8 @@ module stoic/test/e2e/binaries
 
 go 1.26.0
 
+toolchain go1.26.10
+
 require (
 	github.com/coredns/coredns v1.15.0
 	k8s.io/component-base v0.36.3

@@ -1,0 +1,92 @@
+package serve
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"go.uber.org/zap"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// TestMissingRight: answers of API servers of 1.35 and 1.36, and what else is 403.
+func TestMissingRight(t *testing.T) {
+	for answer, want := range map[string]string{
+		`pods is forbidden: User "system:serviceaccount:kubeflow:training-operator" cannot create resource "pods" in API group "" in the namespace "team"`: "create pods",
+		`tfjobs.kubeflow.org "j" is forbidden: User "u" cannot patch resource "tfjobs/status" in API group "kubeflow.org" in the namespace "team"`:         "patch tfjobs/status",
+		`pods is forbidden: User "u" cannot list resource "pods" in API group "" at the cluster scope: RBAC: clusterrole "x" not found`:                    "list pods",
+		`{"kind":"Status","status":"Failure","message":"events is forbidden: User \"u\" cannot create resource \"events\" in API group \"\"","code":403}`:  "create events",
+		"k8s\x00\n\x0c\n\x02v1\x12\x06Status\x12\x40\x1a\x40pods is forbidden: User \"u\" cannot watch resource \"pods\" in API group \"\"\"\tForbidden":   "watch pods",
+		`pods "j-worker-0" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: , <nil>`:     "update finalizers",
+		`roles.rbac.authorization.k8s.io "j" is forbidden: user "u" (groups=["a"]) is attempting to grant RBAC permissions not currently held:
+{APIGroups:[""], Resources:["pods/exec"], Verbs:["create"]}`: "grant roles",
+
+		`pods "j-worker-0" is forbidden: exceeded quota: q, requested: pods=1, used: pods=0, limited: pods=0`:         "",
+		`pods "j-worker-0" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false`: "",
+		`pods "j-worker-0" is forbidden: error looking up service account team/a: serviceaccount "a" not found`:       "",
+		`admission webhook "w.example.org" denied the request: you cannot create pods here`:                           "",
+		`admission webhook "w.example.org" denied the request: you cannot hack resource "pods"`:                       "",
+		`forbidden: User "u" cannot get path "/metrics"`:                                                              "",
+		`forbidden: User "u" cannot create resource "` + strings.Repeat("a", 200) + `"`:                               "",
+		`forbidden: User "u" cannot create resource "Pods in {all} namespaces"`:                                       "",
+		`forbidden: User "u" cannot create resource "pods`:                                                            "",
+		"": "",
+	} {
+		verb, resource, missing := MissingRight(answer)
+		if got := strings.TrimSpace(verb + " " + resource); got != want || missing != (want != "") {
+			t.Errorf("%s: found %q, %v, want %q", answer, got, missing, want)
+		}
+	}
+	// What client-go makes of an answer that has no Status in it.
+	err := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "j", nil)
+	if _, _, missing := MissingRight(err.Error()); missing {
+		t.Errorf("%v: asks for a right", err)
+	}
+}
+
+// TestMissingRightsAreCounted, and the answer is read as it is by who asked.
+func TestMissingRightsAreCounted(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	code, body := 0, ""
+	transport := counting{answering(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: code, Body: io.NopCloser(strings.NewReader(body)), Header: http.Header{}}, nil
+	}), NewMetrics(registry, "test_operator"), zap.NewNop()}
+	const forbidden = `{"message":"pods is forbidden: User \"u\" cannot create resource \"pods\" in API group \"\""}`
+	for _, answer := range []struct {
+		code int
+		body string
+	}{
+		{http.StatusForbidden, forbidden}, {http.StatusForbidden, forbidden + strings.Repeat(" ", 3*peeked)},
+		{http.StatusForbidden, "exceeded quota"}, {http.StatusForbidden, ""}, {http.StatusConflict, forbidden}, {http.StatusOK, forbidden},
+	} {
+		code, body = answer.code, answer.body
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://127.0.0.1/api/v1/namespaces/team/pods", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := transport.RoundTrip(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(response.Body)
+		if diff := cmp.Diff(answer.body, string(got)); diff != "" || err != nil {
+			t.Errorf("%d: %v (-sent +read):\n%s", answer.code, err, diff)
+		}
+		if err := response.Body.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	const want = `
+# HELP test_operator_missing_rights_total Requests that the API server refused because this process has no right to them. Anything but 0 is for who installs it.
+# TYPE test_operator_missing_rights_total counter
+test_operator_missing_rights_total{resource="pods",verb="create"} 2
+`
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "test_operator_missing_rights_total"); err != nil {
+		t.Error(err)
+	}
+}
