@@ -125,3 +125,11 @@ func ExampleTyped() {
 		Watches: []controller.Watch{controller.Typed(resource, decide, []*controller.Owned{owned})}}
 	os.Exit(p.Main(os.Args, os.Stdout, os.Stderr))
 }
+
+// What is kept of a batch/v1 Job that a watch owns.
+func ExampleJob() {
+	job := controller.SlimJob(&unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"parallelism": int64(2)},
+		"status": map[string]any{"conditions": []any{map[string]any{"type": "Complete", "status": "True"}}}}}).(controller.Job)
+	fmt.Println(job.Parallelism, job.Result)
+	// Output: 2 Complete
+}

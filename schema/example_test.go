@@ -169,3 +169,26 @@ func ExampleClean() {
 	fmt.Println(schema.Clean("one\nline\x07, of a few bytes", 12))
 	// Output: one line ...
 }
+
+// An object without controller, with the labels that an owner claims: see controller.Owned.Claims.
+func ExampleCandidate() {
+	owner := &schema.Head{Resource: schema.Resource{Group: "apps.example.com", Version: "v1", Plural: "webs", Kind: "Web"}}
+	owner.Meta.Name, owner.Meta.UID = "shop", "0001"
+	c := &schema.Candidate{Child: schema.Child{Namespace: "team-a", Name: "old", UID: "0002", ResourceVersion: "7"}}
+	fmt.Println(string(c.Adopt(schema.Pods(), owner).Body))
+	// Output:
+	// {"metadata":{"ownerReferences":[{"apiVersion":"apps.example.com/v1","kind":"Web","name":"shop","uid":"0001","controller":true,"blockOwnerDeletion":true}],"resourceVersion":"7","uid":"0002"}}
+}
+
+// A pod of a template, and what a decision asks of it when it runs.
+func ExamplePod() {
+	owner := &schema.Head{Resource: schema.Resource{Group: "apps.example.com", Version: "v1", Plural: "webs", Kind: "Web"}}
+	owner.Meta.Namespace, owner.Meta.Name, owner.Meta.UID = "team-a", "shop", "0001"
+	o := schema.PodOf(owner, "shop-0", map[string]string{"app": "shop"}, []byte(`{"spec":{"containers":[{"name":"web","image":"nginx"}]}}`))
+	fmt.Println(o.Resource.Kind, o.Namespace+"/"+o.Name)
+	p := schema.Pod{Labels: map[string]string{"app": "shop"}, Ready: true}
+	fmt.Println(p.Ready && !p.Finished)
+	// Output:
+	// Pod team-a/shop-0
+	// true
+}

@@ -135,7 +135,7 @@ func shownElsewhere() map[string]string {
 		"convert.Shape":      "ExampleReader",
 		"convert.Shapes":     "ExampleReader",
 		"controller.Options": "ExampleController",
-		"watch.Watch":        watch, "watch.Owned": watch, "watch.Reasons": watch,
+		"watch.Watch":        watch, "watch.Owned": watch, "watch.Reasons": watch, "watch.Job": watch,
 		"watch.Generator": "a function of one line; Owned.Generators says what it is for",
 		"watch.Read":      "Watch.Reads; the cache of PriorityClasses in package training/operator is one",
 	}
