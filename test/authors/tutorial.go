@@ -17,13 +17,15 @@ type Block struct {
 	// File is named by a comment in the first line; "": it is none.
 	File string
 	Text string
-	// Commands are those of a block of language sh or console.
-	Commands []Command
-	// Stays: the commands run until they are interrupted, in a terminal of their own.
+	// Script is a block of language sh.
+	Script string
+	// Stays: the script runs until it is interrupted, in a terminal of its own.
 	Stays bool
+	// Commands are those of a block of language console.
+	Commands []Command
 }
 
-// Command line, and what it prints. Prints is without a meaning in a block of language sh.
+// Command line, and what it prints.
 type Command struct{ Line, Prints string }
 
 // Parse the part of a page below the heading that begins with this text, of which each step is a heading one level deeper.
@@ -69,13 +71,10 @@ func read(language string, lines []string) (b Block, err error) {
 		}
 		return Block{File: file, Text: strings.TrimSpace(strings.Join(lines[1:], "\n")) + "\n"}, nil
 	case "sh":
-		for _, line := range lines {
-			if line == "# stays" {
-				b.Stays = true
-			} else {
-				b.Commands = append(b.Commands, Command{Line: line})
-			}
+		if b.Stays = lines[0] == "# stays"; b.Stays {
+			lines = lines[1:]
 		}
+		b.Script = strings.Join(lines, "\n")
 		return b, nil
 	case "console":
 		for _, line := range lines {

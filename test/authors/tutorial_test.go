@@ -82,7 +82,7 @@ func TestParse(t *testing.T) {
 		"```console\n$ ls\na\n\nb\n$ pwd\n```\n### 2. Two\n```sh\n# stays\nrun\nwait\n```\n```yaml\n# c.yaml\nd: 1\n```\n## Next\n### 3. No\n"
 	want := []Step{
 		{"1. One", []Block{{Line: 13, File: "a/b.go", Text: "package b\n"}, {Line: 17, Commands: []Command{{"ls", "a\n\nb\n"}, {"pwd", ""}}}}},
-		{"2. Two", []Block{{Line: 25, Commands: []Command{{Line: "run"}, {Line: "wait"}}, Stays: true}, {Line: 30, File: "c.yaml", Text: "d: 1\n"}}},
+		{"2. Two", []Block{{Line: 25, Script: "run\nwait", Stays: true}, {Line: 30, File: "c.yaml", Text: "d: 1\n"}}},
 	}
 	got, err := Parse(text, "A tutorial")
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {

@@ -15,7 +15,8 @@ import (
 var (
 	watchFails = regexp.MustCompile(`unable to decode watch event: json: cannot unmarshal string into Go struct field FooSpec\.spec\.replicas of type int32`)
 	listFails  = regexp.MustCompile(`failed to list \*v1\.Foo: json: cannot unmarshal string into Go struct field FooSpec\.items\.spec\.replicas of type int32`)
-	neverSyncs = regexp.MustCompile(`failed to wait for foo caches to sync .*: timed out waiting for cache to be synced for Kind \*v1\.Foo`)
+	// The cache is one for all resources: whichever source is looked at first has not synced.
+	neverSyncs = regexp.MustCompile(`failed to wait for foo caches to sync kind source: \*v1\.(Foo|Deployment): timed out waiting for cache to be synced`)
 )
 
 // TestOneMalformedFoo stores a Foo whose replicas is a string, in a namespace of its own, and looks at its neighbours under

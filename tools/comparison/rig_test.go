@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,7 +34,7 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	run(t, "go", "generate", "./...")
+	generate(t)
 	crd, err := filepath.Abs("crd.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -42,12 +43,22 @@ func newRig(t *testing.T) *rig {
 	return &rig{cluster: c, typed: kubernetes.NewForConfigOrDie(config), programs: operator.Programs{Root: ".", Dir: t.TempDir()}}
 }
 
-// run a command in this folder.
-func run(t *testing.T, name string, args ...string) {
+// generated is what go generate comes to, which all tests need and one call makes.
+var generated = sync.OnceValue(func() error { return runGo("generate", "./...") })
+
+func generate(t *testing.T) {
 	t.Helper()
-	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
-		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	if err := generated(); err != nil {
+		t.Fatal(err)
 	}
+}
+
+// runGo runs the go command in this folder.
+func runGo(args ...string) error {
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
+	}
+	return nil
 }
 
 func (r *rig) kubectl(t *testing.T, in string, args ...string) string {
