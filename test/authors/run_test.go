@@ -139,7 +139,9 @@ func faultPlans(t *testing.T, m *module, blocks []Block) {
 	if len(blocks) != 1 {
 		t.Fatalf("step 8 has other blocks: %+v", blocks)
 	}
-	out := m.script(blocks[0])
+	own := *m
+	own.t = t
+	out := own.script(blocks[0])
 	t.Log(out)
 	if row := regexp.MustCompile(`(?m)^G1 .*`).FindString(out); row == "" {
 		t.Error("no plan was tried")
