@@ -78,6 +78,9 @@ else
 	go test $(RACE) -count=1 -v -parallel 3 -timeout 20m ./cli/cluster
 	go test -count=1 -v -run 'Flood|NamespaceTerminates' ./controller ./controller/events
 	go test -count=1 -v -parallel $(PARALLEL) -timeout 30m ./test/integration
+	@echo "== the tutorial for authors of operators, step by step; the same operator as others write it (docs/authors.md)"
+	go test -count=1 -v -timeout 20m ./test/authors
+	cd tools/comparison && go test -count=1 -v -timeout 20m .
 	@echo "== the fault rig: its fixed sample, and what it stands on (make faults runs all of it); a tiny benchmark"
 	go test -count=1 -v -p 2 -parallel 2 -timeout 20m ./test/faults ./test/faults/proxy ./test/faults/apimodel ./test/faults/disruption ./test/bench
 endif

@@ -42,7 +42,10 @@ var (
 )
 
 // shown says what is wrong with the name of a test, of a part of one or of a story.
-func shown(name string) error {
+func shown(name string) error { return shownIn(folders, name) }
+
+// shownIn does so where package names stand for other folders.
+func shownIn(folders map[string]string, name string) error {
 	if m := storyName.FindStringSubmatch(name); m != nil {
 		folder := filepath.Join("..", "..", folders[m[1]], "testdata")
 		if m[1] == "v2beta1" {

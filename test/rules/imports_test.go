@@ -81,6 +81,7 @@ func allowed() map[string][]string {
 			"stoic/docs/generated", "stoic/training", "stoic/training/kinds"},
 		"stoic/deploy/monitoring":          {},
 		"stoic/deploy/monitoring/generate": {"stoic/docs/generated", "stoic/deploy/monitoring"},
+		"stoic/test/authors":               {},
 		"stoic/test/bench": {"stoic/test/bench/limit", "stoic/test/bench/measure", "stoic/test/bench/report",
 			"stoic/test/bench/workload", "stoic/test/command", "k8s.io/client-go/tools/clientcmd"},
 		"stoic/test/bench/environment": {"stoic/cli/cluster", "stoic/test/bench/wire", "stoic/test/operator", "stoic/training/kinds", "k8s.io/client-go/..."},
