@@ -43,6 +43,9 @@ func (p *plane) learn(ctx context.Context) error {
 			}); err != nil {
 				return err
 			}
+			if last.reported(func(e sentence) bool { return e.kind == "Warning" }) {
+				return fmt.Errorf("nothing is wrong with an object of %s, and its author is warned: %v", k.name, last.events)
+			}
 			k.healthy[base] = healthy{state: history.State(last.object).Type, versions: last.versions, events: len(last.events)}
 			k.healthy[base].status, _ = last.object.Object["status"].(map[string]any)
 			if err := p.remove(ctx, []*object{o}); err != nil {

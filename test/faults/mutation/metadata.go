@@ -22,6 +22,7 @@ func inMetadata(object map[string]any, values []value) (all []Mutation) {
 	for _, more := range []string{".x", "-x.y", "-" + strings.Repeat("a", 40), "-" + strings.Repeat("b", 57-len(name)), "-" + strings.Repeat("c", 62-len(name)), "-" + strings.Repeat("d", 200), "-" + strings.Repeat("e", 252-len(name))} {
 		add(fmt.Sprintf("%d bytes, ends in %s", len(name+more), more[max(0, len(more)-3):]), name+more, "name")
 	}
+	add("a dot behind 199 bytes, where names of events are cut", name+"-"+strings.Repeat("f", 198-len(name))+"."+strings.Repeat("g", 20), "name")
 	for _, front := range []string{"0", "7.", "x--"} {
 		add("it begins with "+front, front+name, "name")
 	}

@@ -60,6 +60,25 @@ func conditional(c *Case) (found []string) {
 	return found
 }
 
+// at is the version of its object that a request names, or "": it takes effect on that version alone.
+func at(e proxy.Entry) string {
+	var body struct {
+		Preconditions struct {
+			ResourceVersion string `json:"resourceVersion"`
+		} `json:"preconditions"`
+		Metadata struct {
+			ResourceVersion string `json:"resourceVersion"`
+		} `json:"metadata"`
+	}
+	if json.Unmarshal(e.Request.Body, &body) != nil {
+		return ""
+	}
+	if e.Verb == "delete" {
+		return body.Preconditions.ResourceVersion
+	}
+	return body.Metadata.ResourceVersion
+}
+
 // condition is the UID that a request names.
 func condition(e proxy.Entry) types.UID {
 	var body struct {
@@ -106,7 +125,8 @@ func orNobody(uid types.UID) string {
 // took: the API server did what was asked.
 func took(e proxy.Entry) bool { return e.Forwarded && e.Code >= 200 && e.Code < 300 }
 
-// before is the object of a request as it was told last before the request. The UID says which, if the request does.
+// before is the object of a request at the version that the request names, or as it was told last before the request: watches tell
+// at different times. The UID says which, if the request does.
 func (c *Case) before(e proxy.Entry) *unstructured.Unstructured {
 	uid := condition(e)
 	var first, last *history.Version
@@ -114,6 +134,9 @@ func (c *Case) before(e proxy.Entry) *unstructured.Unstructured {
 		v := &c.Versions[i]
 		if v.Resource.Resource != e.Resource || v.Resource.Group != e.Group || v.Object.GetName() != e.Name || v.Object.GetNamespace() != e.Namespace || uid != "" && v.Object.GetUID() != uid {
 			continue
+		}
+		if version := at(e); version != "" && version == v.Object.GetResourceVersion() {
+			return v.Object
 		}
 		if first == nil {
 			first = v

@@ -319,3 +319,17 @@ func TestSums(t *testing.T) {
 		}
 	}
 }
+
+// TestOursAtItsVersion: a request that names a version takes effect on that alone, whatever had been told by then.
+func TestOursAtItsVersion(t *testing.T) {
+	for version, want := range map[string]int{"2": 1, "3": 0} {
+		s := &story{t: t}
+		s.tell("ADDED TFJob job j", "")
+		s.tell("ADDED Pod job-worker-7 p7", pod("other", "7", "Running"))
+		s.ask("delete pods job-worker-7", `{"preconditions":{"uid":"p7","resourceVersion":"`+version+`"}}`, "")
+		s.tell("MODIFIED Pod job-worker-7 p7", pod("j", "7", "Running"))
+		if found := ours(newCase(Jobs(), history.Of(aJob(), s.versions...), s.journal, nil, Limits{})); len(found) != want {
+			t.Errorf("at version %s: %v", version, found)
+		}
+	}
+}

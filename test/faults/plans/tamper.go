@@ -26,6 +26,7 @@ type change struct {
 	status   bool   // of the status subresource
 	ends     bool   // it says that the job has ended
 	hides    bool   // the operator does not see the object any more
+	owners   bool   // of the owner references
 	forgets  bool   // it takes away what only the status could tell
 	patch    func(*Attempt) map[string]any
 	// back undoes it, if the operator does not repair it itself.
@@ -44,10 +45,10 @@ func changes(o *scenario.Operator) []change {
 					patch: merging("labels", map[string]any{label: values[name]}), back: restoring("labels", label)})
 			}
 		}
-		all = append(all, change{name: fmt.Sprintf("owner references of one of the %s are removed", resource), resource: resource, hides: true,
+		all = append(all, change{name: fmt.Sprintf("owner references of one of the %s are removed", resource), resource: resource, hides: true, owners: true,
 			patch: merging("ownerReferences", []any{}), back: restoringAll("ownerReferences")},
 			change{name: fmt.Sprintf("owner references of one of the %s are somebody else's", resource), resource: resource,
-				hides: true, patch: disowned, back: restoringAll("ownerReferences")})
+				hides: true, owners: true, patch: disowned, back: restoringAll("ownerReferences")})
 		for name, text := range map[string]any{"removed": nil, "nonsense": "x", "somebody else's": "v1 ConfigMap default/x 7b0f2d34-0000-0000-0000-000000000000"} {
 			if o.OwnerAnnotation != "" {
 				all = append(all, change{name: fmt.Sprintf("annotation of the owner of one of the %s %s", resource, name), resource: resource,
@@ -142,8 +143,8 @@ func forgettable() *regexp.Regexp {
 // tamper changes the first object of a kind, lets the operator see it, and changes it back.
 func (a *Attempt) tamper(ctx context.Context, c change) error {
 	o := a.victim(c.resource)
-	if o == nil {
-		return nil // there is nothing to change at this point
+	if o == nil || c.owners && o.GetNamespace() != a.Actor.Namespace {
+		return nil // there is nothing to change at this point, or it is where owner references reach nothing
 	}
 	if done, err := a.patch(ctx, c, o, c.patch(a)); err != nil || !done {
 		return err

@@ -205,11 +205,13 @@ func fooBarOwner(u *unstructured.Unstructured) types.UID {
 type moment struct {
 	object     *unstructured.Unstructured // the FooBar, or nil
 	configMaps map[types.UID]*unstructured.Unstructured
+	// recorded are all ConfigMaps that were ever on record.
+	recorded map[string]bool
 }
 
 // moments calls a rule at every version, with what there was before it.
 func moments(c *oracle.Case, rule func(before moment, v history.Version) string) (found []string) {
-	now := moment{configMaps: map[types.UID]*unstructured.Unstructured{}}
+	now := moment{configMaps: map[types.UID]*unstructured.Unstructured{}, recorded: map[string]bool{}}
 	for _, v := range c.Versions {
 		if text := rule(now, v); text != "" {
 			found = append(found, text+", at resourceVersion "+v.Object.GetResourceVersion())
@@ -218,7 +220,7 @@ func moments(c *oracle.Case, rule func(before moment, v history.Version) string)
 		case c.Is(v) && v.Type == watch.Deleted:
 			now.object = nil
 		case c.Is(v):
-			now.object = v.Object
+			now.object, now.recorded[onRecord(v.Object)] = v.Object, true
 		case v.Resource == core("configmaps") && v.Type == watch.Deleted:
 			delete(now.configMaps, v.Object.GetUID())
 		case v.Resource == core("configmaps"):
@@ -228,7 +230,8 @@ func moments(c *oracle.Case, rule func(before moment, v history.Version) string)
 	return found
 }
 
-// successorFirst: the operator deletes a ConfigMap of a FooBar that stays only when another one exists and is on record.
+// successorFirst: the operator deletes a ConfigMap of a FooBar that stays only when another one exists and is on record. Where others
+// write into the status it may have been wiped since.
 func successorFirst(c *oracle.Case) []string {
 	return moments(c, func(before moment, v history.Version) string {
 		if v.Resource != core("configmaps") || v.Type != watch.Deleted || before.object == nil || before.object.GetDeletionTimestamp() != nil ||
@@ -236,7 +239,7 @@ func successorFirst(c *oracle.Case) []string {
 			return ""
 		}
 		for uid, u := range before.configMaps {
-			if uid != v.Object.GetUID() && where(u) == onRecord(before.object) {
+			if uid != v.Object.GetUID() && (where(u) == onRecord(before.object) || c.Limits.Edited && before.recorded[where(u)]) {
 				return ""
 			}
 		}
