@@ -47,7 +47,7 @@ func TestInitOperator(t *testing.T) {
 			if unformatted := shell(t, folder, "gofmt -l ."); unformatted != "" {
 				t.Errorf("not formatted: %s", unformatted)
 			}
-			shell(t, folder, "go vet ./... && go test -short ./...")
+			shell(t, folder, "go vet ./... && go test -short ./... && kubectl kustomize deploy")
 			said := shell(t, folder, "go tool stoic crd check deploy/crd --offline --strict; go tool stoic crd generate . -o deploy/crd --check")
 			if !strings.Contains(said, "1 document checked, 0 rejected\n") || !strings.HasSuffix(said, ": unchanged\n") {
 				t.Error(said)

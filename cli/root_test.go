@@ -125,6 +125,7 @@ func TestCalls(t *testing.T) {
 		{"stoic init operator --group a.b --kind Foo --fields a:strin", 2, `did you mean "string"?`},
 		{"stoic init operator --group a.b --kind Foo --fields A:int", 2, `--fields: found "A:int", must be NAME:TYPE`},
 		{"stoic init operator --group a.b --kind Foo --fields a:int,a:bool", 2, `--fields: found "a:bool", must have a name of its own`},
+		{"stoic init operator --group a.b --kind Foo --fields on:bool", 2, "have a name that is no truth value in YAML"},
 		{"stoic init operator --group a.b --kind Foo --module foo", 2, `--module: found "foo", must be the path of a Go module`},
 		{"stoic init operator --group a.b --kind Foo --dir ../cli", 2, `--dir: found ../cli with`},
 		{"stoic init operator --group a.b --kind Foo --dir " + missing + "/x", 2, "must be in a folder that exists"},

@@ -198,6 +198,13 @@ func TestMissingSourcesAndMissingGo(t *testing.T) {
 	if found, err := (Options{}).findSource(t.Context()); err != nil || filepath.Base(found) != "localcluster" {
 		t.Errorf("from %s found %q (%v)", nested, found, err)
 	}
+	operator := t.TempDir()
+	write(t, filepath.Join(filepath.Dir(source), "go.mod"), "module stoic\n")
+	write(t, filepath.Join(operator, "go.mod"), "module x\n\nrequire stoic v0.0.0\n\nreplace stoic => "+filepath.Dir(source)+"\n")
+	t.Chdir(operator)
+	if found, err := (Options{}).findSource(t.Context()); err != nil || found != source {
+		t.Errorf("from a module that requires the engine found %q (%v), want %q", found, err, source)
+	}
 	t.Chdir(t.TempDir())
 	if _, err := Build(t.Context(), Options{}); !errors.Is(err, ErrNoSource) {
 		t.Errorf("without sources: %v", err)

@@ -37,6 +37,8 @@ func ParseFields(text string) (fields []Field, err error) {
 			return nil, wrong("fields", pair, "be NAME:TYPE, with a name of letters and digits that begins with a small letter, such as maxSize:int", "")
 		case !slices.Contains(Types(), kind):
 			return nil, wrong("fields", pair, "have one of the types "+strings.Join(Types(), ", "), schema.DidYouMean(kind, Types(), "others are written into types.go by hand"))
+		case slices.Contains([]string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}, strings.ToLower(name)):
+			return nil, wrong("fields", pair, "have a name that is no truth value in YAML", "manifests would have to quote it")
 		case slices.ContainsFunc(fields, func(f Field) bool { return strings.EqualFold(f.Name, name) }):
 			return nil, wrong("fields", pair, "have a name of its own", "")
 		}

@@ -2,7 +2,6 @@ package starter
 
 import (
 	"bytes"
-	"cmp"
 	"embed"
 	"fmt"
 	"go/format"
@@ -91,18 +90,16 @@ func (o Operator) goMod() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read what the engine requires: %w", err)
 	}
-	direct, indirect := "\tstoic v0.0.0\n", ""
+	direct, indirect := "", ""
 	for _, r := range requirement.FindAllStringSubmatch(string(engine), -1) {
 		switch {
 		case slices.Contains(needless(), r[1]):
-		case r[1] == "k8s.io/apimachinery":
-			direct = "\t" + r[1] + " " + r[2] + "\n" + direct
+		case slices.Contains([]string{"k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", "sigs.k8s.io/yaml"}, r[1]):
+			direct += "\t" + r[1] + " " + r[2] + "\n"
 		default:
 			indirect += "\t" + r[1] + " " + r[2] + " // indirect\n"
 		}
 	}
-	lines := strings.SplitAfter(indirect, "\n")
-	slices.SortFunc(lines, func(a, b string) int { return cmp.Compare(a, b) })
 	return fmt.Appendf(nil, `module %s
 
 %s
@@ -118,7 +115,14 @@ require (
 
 // stoic is not published: it is taken from its sources.
 replace stoic => %s
-`, o.Module, goVersion.FindString(string(engine)), direct, strings.Join(lines, ""), quoted(o.Engine)), nil
+`, o.Module, goVersion.FindString(string(engine)), ordered(direct+"\tstoic v0.0.0\n"), ordered(indirect), quoted(o.Engine)), nil
+}
+
+// ordered are lines in the order of go mod tidy.
+func ordered(text string) string {
+	lines := strings.SplitAfter(text, "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "")
 }
 
 // quoted is a path as go.mod takes it.
