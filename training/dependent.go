@@ -36,6 +36,9 @@ type Dependent struct {
 	// Late: it is not made before that replica type may start, as nobody else needs it. Its gate is closed then only while it
 	// cannot be seen.
 	Late bool
+	// Behind is the resource of another one of the job's that must be there first, as this one names it: what has that name may be
+	// somebody else's. The zero value: none.
+	Behind schema.Resource
 	// Lazy: once that replica type has a pod, the object changes with the next status that counts replicas and not before. What
 	// changes in a job that is about to end is then not written at all.
 	Lazy bool

@@ -40,6 +40,7 @@ func mpiSuite(t *testing.T, crd string, keepsGeneration bool) {
 			"an author's service account": mpiOwnAccount,
 			"somebody else's ConfigMap":   mpiForeignConfig,
 			"somebody else's worker":      mpiForeignWorker,
+			"somebody else's Role":        mpiForeignRole,
 			"a Role that is refused":      mpiRefusedRole,
 			"dependents are repaired":     mpiRepaired,
 			"suspended, resumed":          mpiSuspended,
@@ -170,6 +171,26 @@ func mpiForeignConfig(t *testing.T, r *rig) {
 		t.Errorf("the ConfigMap was touched: %s", cmp.Diff(before, after))
 	}
 	r.kubectl(t, nil, "-n", ns, "delete", "configmap", "pi-config", "--wait=false")
+	p.stop(t) // it would look again in some time; one that starts looks at once
+	r.operator(t, ns)
+	r.awaitState(t, ns, "pi", training.Succeeded)
+}
+
+// mpiForeignRole: a launcher is not given the Role of somebody else, nor is that Role changed.
+func mpiForeignRole(t *testing.T, r *rig) {
+	ns := r.namespace(t, "foreignrole")
+	p := r.operator(t, ns)
+	r.kubectl(t, nil, "-n", ns, "create", "role", "pi-launcher", "--verb=get", "--resource=secrets")
+	before := r.object(t, ns, "roles", "pi-launcher")
+	r.apply(t, ns, mpiManifest("pi", "", 1, "1s"))
+	r.reported(t, ns, "pi", "NameConflict")
+	if pods := r.pods(t, ns, "pi"); len(pods) != 1 || pods["pi-worker-0"] == "" {
+		t.Errorf("it has the pods %v, want its worker", pods)
+	}
+	if after := r.object(t, ns, "roles", "pi-launcher"); after != before {
+		t.Errorf("the Role was touched: %s", cmp.Diff(before, after))
+	}
+	r.kubectl(t, nil, "-n", ns, "delete", "role", "pi-launcher", "--wait=false")
 	p.stop(t) // it would look again in some time; one that starts looks at once
 	r.operator(t, ns)
 	r.awaitState(t, ns, "pi", training.Succeeded)

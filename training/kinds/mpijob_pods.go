@@ -132,7 +132,8 @@ func mpiConfig(job *training.Job, files ...string) json.RawMessage {
 //
 // No pod is made before the first two are there: a name that belongs to somebody else would otherwise be used. The others are
 // made when the launcher may start, so that they need no change then. The launcher waits until all of them say what it
-// needs: it would find no host, or not be let in.
+// needs: it would find no host, or not be let in. The RoleBinding comes behind the Role, as it would give away one of that name
+// that is somebody else's.
 func mpiDependents(job *training.Job, running training.RunningReplicas) []training.Dependent {
 	own, _ := job.Own.(mpiJob)
 	launcher, app := job.Meta.Name+mpiLauncherSuffix, map[string]string{"app": job.Meta.Name}
@@ -151,7 +152,7 @@ func mpiDependents(job *training.Job, running training.RunningReplicas) []traini
 	config.Content = map[string]json.RawMessage{"data": schema.JSON(files)}
 	role := training.Dependent{Resource: training.Roles(), Name: launcher, Labels: app, Gate: training.GateExists, Before: mpiLauncher, Late: true,
 		Content: map[string]json.RawMessage{"rules": schema.JSON(mpiRules(job, workers.Begun))}}
-	binding := training.Dependent{Resource: training.RoleBindings(), Name: launcher, Labels: app, Gate: training.GateExists, Before: mpiLauncher, Late: true,
+	binding := training.Dependent{Resource: training.RoleBindings(), Name: launcher, Labels: app, Gate: training.GateExists, Before: mpiLauncher, Late: true, Behind: training.Roles(),
 		Content: map[string]json.RawMessage{
 			"roleRef":  schema.JSON(map[string]string{"apiGroup": training.Roles().Group, "kind": training.Roles().Kind, "name": launcher}),
 			"subjects": schema.JSON([]map[string]string{{"kind": training.ServiceAccounts().Kind, "name": account.Name, "namespace": job.Meta.Namespace}}),

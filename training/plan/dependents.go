@@ -44,6 +44,7 @@ func (d *draft) keep(wanted []training.Dependent) {
 		case unseen != nil:
 			d.unavailableEvent(unseen, extra.Gate != training.NoGate)
 		case stored == nil && extra.Late && !d.isNeededBy(extra.Before):
+		case stored == nil && !d.isThere(wanted, extra.Behind):
 		case stored == nil && extra.Shared && len(d.Pods) > 0: // it may be somebody else's, who is not seen; pods had it
 		case stored == nil:
 			d.plan.Create = append(d.plan.Create, d.dependent(extra))
@@ -52,6 +53,14 @@ func (d *draft) keep(wanted []training.Dependent) {
 		}
 		d.held = append(d.held, extra.Before)
 	}
+}
+
+// isThere says whether the job's own objects of a resource are there.
+func (d *draft) isThere(wanted []training.Dependent, r schema.Resource) bool {
+	return !slices.ContainsFunc(wanted, func(e training.Dependent) bool {
+		stored, _ := d.stored(&e)
+		return e.Resource == r && (stored == nil || stored.Deleting)
+	})
 }
 
 // isNeededBy a replica type: it has a pod, or may get one.

@@ -40,8 +40,15 @@ func brokenLauncher(o Observed, p Plan) (broken []string) {
 		return nil
 	}
 	for _, e := range o.Job.DependentObjects(o.Priorities, nil) {
+		creates := slices.ContainsFunc(p.Create, func(c schema.Object) bool { return c.Resource == e.Resource })
+		behind := func(s training.StoredDependent) bool { return s.Resource == e.Behind && !s.Deleting }
+		if e.Behind != (schema.Resource{}) && creates && !slices.ContainsFunc(o.Dependents, behind) {
+			broken = append(broken, fmt.Sprintf("makes the %s without the %s", e.Resource.Kind, e.Behind.Kind))
+		}
 		rtype := o.Job.ReplicaType(e.Before)
-		made := func(c schema.Object) bool { return c.Resource == schema.Pods() && c.Name == rtype.Child(o.Job.Meta.Name, 0) }
+		made := func(c schema.Object) bool {
+			return c.Resource == schema.Pods() && c.Name == rtype.Child(o.Job.Meta.Name, 0)
+		}
 		if rtype == nil || !slices.ContainsFunc(p.Create, made) {
 			continue
 		}
