@@ -33,6 +33,15 @@ type Dependent struct {
 	// Before names a replica type whose pods wait until the object is stored as it is wanted: a write of it that fails, or is still
 	// under way, keeps them from starting with less. "": none.
 	Before string
+	// Late: it is not made before that replica type may start, as nobody else needs it. Its gate is closed then only while it
+	// cannot be seen.
+	Late bool
+	// Behind is the resource of another one of the job's that must be there first, as this one names it: what has that name may be
+	// somebody else's. The zero value: none.
+	Behind schema.Resource
+	// Lazy: once that replica type has a pod, the object changes with the next status that counts replicas and not before. What
+	// changes in a job that is about to end is then not written at all.
+	Lazy bool
 	// Shared: an object of that name that belongs to somebody else does as well, so it has no gate.
 	Shared bool
 }
@@ -106,10 +115,16 @@ func (k *Kind) DependentResources() []schema.Resource {
 	return append(k.Cluster.Gang.Resources(), k.DependentKinds...)
 }
 
-// RunningReplicas holds, by the name of a replica type, the indices of the replicas that run, in ascending order. A replica type
-// for which another one waits is missing until that one may begin: nothing reads these indices before, and each replica
-// that comes to run would be a write.
-type RunningReplicas map[string][]int
+// Present are replicas of one replica type by their indices, in ascending order.
+type Present struct {
+	Running []int
+	// Begun are those whose pod has begun, however it has ended, and is still there.
+	Begun []int
+}
+
+// RunningReplicas holds, by the name of a replica type, which of its replicas run. A replica type for which another one waits is missing
+// until that one may begin: nothing reads these indices before, and each replica that comes to run would be a write.
+type RunningReplicas map[string]Present
 
 // DependentObjects are those that the job asks for in a cluster with these priorities while these replicas run, beside those of
 // native gang scheduling, which depend on the version that is served.

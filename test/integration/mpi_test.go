@@ -40,6 +40,8 @@ func mpiSuite(t *testing.T, crd string, keepsGeneration bool) {
 			"an author's service account": mpiOwnAccount,
 			"somebody else's ConfigMap":   mpiForeignConfig,
 			"somebody else's worker":      mpiForeignWorker,
+			"somebody else's Role":        mpiForeignRole,
+			"a Role that is refused":      mpiRefusedRole,
 			"dependents are repaired":     mpiRepaired,
 			"suspended, resumed":          mpiSuspended,
 			"rejected, then repaired":     mpiRejected,
@@ -123,7 +125,7 @@ func mpiHappyPath(t *testing.T, r *rig) {
 			t.Errorf("%d requests to create %s", n, resource)
 		}
 	}
-	for resource, most := range map[string]int{"configmaps": 1, "serviceaccounts": 0, "roles": 1, "rolebindings": 0, "services": 0} {
+	for resource, most := range map[string]int{"configmaps": 0, "serviceaccounts": 0, "roles": 0, "rolebindings": 0, "services": 0} {
 		if n := r.written(t, ns, "patch", resource); n > most {
 			t.Errorf("%d requests to change %s", n, resource)
 		}
@@ -174,6 +176,66 @@ func mpiForeignConfig(t *testing.T, r *rig) {
 	r.awaitState(t, ns, "pi", training.Succeeded)
 }
 
+// mpiForeignRole: a launcher is not given the Role of somebody else, nor is that Role changed.
+func mpiForeignRole(t *testing.T, r *rig) {
+	ns := r.namespace(t, "foreignrole")
+	p := r.operator(t, ns)
+	r.kubectl(t, nil, "-n", ns, "create", "role", "pi-launcher", "--verb=get", "--resource=secrets")
+	before := r.object(t, ns, "roles", "pi-launcher")
+	r.apply(t, ns, mpiManifest("pi", "", 1, "1s"))
+	r.reported(t, ns, "pi", "NameConflict")
+	if pods := r.pods(t, ns, "pi"); len(pods) != 1 || pods["pi-worker-0"] == "" {
+		t.Errorf("it has the pods %v, want its worker", pods)
+	}
+	if after := r.object(t, ns, "roles", "pi-launcher"); after != before {
+		t.Errorf("the Role was touched: %s", cmp.Diff(before, after))
+	}
+	r.kubectl(t, nil, "-n", ns, "delete", "role", "pi-launcher", "--wait=false")
+	p.stop(t) // it would look again in some time; one that starts looks at once
+	r.operator(t, ns)
+	r.awaitState(t, ns, "pi", training.Succeeded)
+}
+
+// mpiRefusedRole: the launcher does not begin before it is let into its workers. The Role of a job whose launcher was deleted lets it in
+// nowhere, and no change of it is admitted.
+func mpiRefusedRole(t *testing.T, r *rig) {
+	ns := r.namespace(t, "refusedrole")
+	r.operator(t, ns)
+	r.apply(t, ns, mpiManifest("pi", "", 1, "10m"))
+	r.awaitState(t, ns, "pi", training.Running)
+	const policy = `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: no-exec}
+spec:
+  failurePolicy: Fail
+  matchConstraints: {resourceRules: [{apiGroups: [rbac.authorization.k8s.io], apiVersions: [v1], operations: [UPDATE], resources: [roles]}]}
+  validations: [{expression: "!object.rules.exists(r, 'pods/exec' in r.resources)", message: nobody enters pods here}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: no-exec}
+spec: {policyName: no-exec, validationActions: [Deny], matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: refusedrole}}}}
+`
+	r.kubectl(t, []byte(policy), "apply", "-f", "-")
+	await(t, "the policy to be in force", func() (bool, string) {
+		out, err := r.tryKubectl(nil, "-n", ns, "patch", "role", "pi-launcher", "--type=merge", "--dry-run=server", "-p",
+			`{"rules":[{"apiGroups":[""],"resources":["pods/exec"],"resourceNames":["x"],"verbs":["create"]}]}`)
+		return err != nil && strings.Contains(out, "nobody enters"), out
+	})
+	r.kubectl(t, nil, "-n", ns, "patch", "role", "pi-launcher", "--type=merge", "-p", `{"rules":[]}`)
+	r.kubectl(t, nil, "-n", ns, "delete", "pod", "pi-launcher", "--wait=true")
+	r.reported(t, ns, "pi", training.ReasonUpdateDependentFailed)
+	if pods := r.pods(t, ns, "pi"); pods["pi-launcher"] != "" {
+		t.Errorf("the launcher has begun: %v", pods)
+	}
+	r.kubectl(t, nil, "delete", "validatingadmissionpolicybinding", "no-exec")
+	await(t, "the launcher", func() (bool, string) {
+		pods := r.pods(t, ns, "pi")
+		return pods["pi-launcher"] != "", fmt.Sprint(pods)
+	})
+	r.enters(t, ns, "pi-worker-0", "yes")
+}
+
 // enters asks the API server whether the launcher may exec into a pod.
 func (r *rig) enters(t *testing.T, ns, pod, want string) {
 	t.Helper()
@@ -195,7 +257,6 @@ func mpiForeignWorker(t *testing.T, r *rig) {
 		head := r.head(t, ns, "pi")
 		return head.Status.ReplicaStatuses["Worker"].Active == 1, describe(&head.Status)
 	})
-	r.awaitExtra(t, training.RoleBindings(), ns, "pi-launcher", true)
 	r.enters(t, ns, "pi-worker-0", "no")
 	r.enters(t, ns, "pi-worker-1", "no") // nobody is there yet who would
 	r.kubectl(t, nil, "-n", ns, "delete", "pod", "pi-worker-0", "--wait=true")

@@ -127,11 +127,13 @@ func mpiConfig(job *training.Job, files ...string) json.RawMessage {
 //
 //	ServiceAccount   that of the launcher
 //	ConfigMap        where the workers are, and how to reach them
-//	Role             to see pods, and to exec into the workers that run, by their names
+//	Role             to see pods, and to exec into the workers, by their names
 //	RoleBinding      gives it to the launcher's service account
 //
-// No pod is made before all of them are there: a name that belongs to somebody else would otherwise be used. The launcher waits
-// until they say what it needs: it would find no host, or not be let in.
+// No pod is made before the first two are there: a name that belongs to somebody else would otherwise be used. The others are
+// made when the launcher may start, so that they need no change then. The launcher waits until all of them say what it
+// needs: it would find no host, or not be let in. The RoleBinding comes behind the Role, as it would give away one of that name
+// that is somebody else's.
 func mpiDependents(job *training.Job, running training.RunningReplicas) []training.Dependent {
 	own, _ := job.Own.(mpiJob)
 	launcher, app := job.Meta.Name+mpiLauncherSuffix, map[string]string{"app": job.Meta.Name}
@@ -139,18 +141,18 @@ func mpiDependents(job *training.Job, running training.RunningReplicas) []traini
 	if own.account != "" {
 		account.Name, account.Gate, account.Shared = own.account, training.NoGate, true
 	}
-	config := training.Dependent{Resource: schema.ConfigMaps(), Name: job.Meta.Name + mpiConfigSuffix, Labels: app, Gate: training.GateExists, Before: mpiLauncher}
+	config := training.Dependent{Resource: schema.ConfigMaps(), Name: job.Meta.Name + mpiConfigSuffix, Labels: app, Gate: training.GateExists, Before: mpiLauncher, Lazy: true}
 	files := map[string]string{mpiHostfile: mpiHosts(job, own), mpiExec: mpiScript(own)}
-	indices, known := running[mpiWorker]
+	workers, known := running[mpiWorker]
 	if known || job.ReplicaType(mpiWorker) == nil {
-		files[mpiDiscover] = mpiRunning(job, own, indices)
-	} else {
-		config.ContentOnce = map[string]json.RawMessage{"data": schema.JSON(map[string]string{mpiDiscover: mpiRunning(job, own, nil)})}
+		files[mpiDiscover] = mpiRunning(job, own, mpiNames(job, workers.Running))
+	} else { // the launcher starts when they run
+		config.ContentOnce = map[string]json.RawMessage{"data": schema.JSON(map[string]string{mpiDiscover: mpiRunning(job, own, mpiWorkers(job))})}
 	}
 	config.Content = map[string]json.RawMessage{"data": schema.JSON(files)}
-	role := training.Dependent{Resource: training.Roles(), Name: launcher, Labels: app, Gate: training.GateExists, Before: mpiLauncher,
-		Content: map[string]json.RawMessage{"rules": schema.JSON(mpiRules(job, indices))}}
-	binding := training.Dependent{Resource: training.RoleBindings(), Name: launcher, Labels: app, Gate: training.GateExists, Before: mpiLauncher,
+	role := training.Dependent{Resource: training.Roles(), Name: launcher, Labels: app, Gate: training.GateExists, Before: mpiLauncher, Late: true,
+		Content: map[string]json.RawMessage{"rules": schema.JSON(mpiRules(job, workers.Begun))}}
+	binding := training.Dependent{Resource: training.RoleBindings(), Name: launcher, Labels: app, Gate: training.GateExists, Before: mpiLauncher, Late: true, Behind: training.Roles(),
 		Content: map[string]json.RawMessage{
 			"roleRef":  schema.JSON(map[string]string{"apiGroup": training.Roles().Group, "kind": training.Roles().Kind, "name": launcher}),
 			"subjects": schema.JSON([]map[string]string{{"kind": training.ServiceAccounts().Kind, "name": account.Name, "namespace": job.Meta.Namespace}}),
@@ -166,9 +168,10 @@ type mpiRule struct {
 	Verbs         []string `json:"verbs"`
 }
 
-// mpiRules let a launcher into the workers that run, whose indices these are. Before it starts, and while it has no workers,
-// there is no rule about pods/exec: one without names would be about all pods of the namespace, and the name of a worker that
-// does not exist may be that of somebody else's pod.
+// mpiRules let a launcher into the workers of these indices: those that have begun and whose pods are there. The name of another
+// one may be that of somebody else's pod; a name whose pod has ended lets nobody in, and taking it out would be a write. Before
+// the launcher starts, and while it has no workers, there is no rule about pods/exec: one without names would be about
+// all pods of the namespace.
 func mpiRules(job *training.Job, indices []int) []mpiRule {
 	rules := []mpiRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "watch"}}}
 	if len(indices) == 0 {
@@ -222,13 +225,12 @@ func mpiScript(own mpiJob) string {
 }
 
 // mpiRunning is discover_hosts.sh, by which elastic Horovod finds the hosts that run: sorted by name, as text.
-func mpiRunning(job *training.Job, own mpiJob, indices []int) string {
+func mpiRunning(job *training.Job, own mpiJob, names []string) string {
 	slots := ":" + strconv.Itoa(own.slots)
 	text := "#!/bin/sh"
 	if own.gpu {
 		text += "\necho " + job.Meta.Name + mpiLauncherSuffix + slots + "\n"
 	}
-	names := mpiNames(job, indices)
 	slices.Sort(names)
 	var list strings.Builder
 	for _, name := range names {

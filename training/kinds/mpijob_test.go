@@ -77,7 +77,7 @@ func TestMPIFiles(t *testing.T) {
 		if diff := cmp.Diff(c.hosts, mpiHosts(c.job, own)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		if diff := cmp.Diff(c.discover, mpiRunning(c.job, own, c.running)); diff != "" {
+		if diff := cmp.Diff(c.discover, mpiRunning(c.job, own, mpiNames(c.job, c.running))); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 		want := "#!/bin/sh\nset -x\nPOD_NAME=$1\nshift\n/opt/kube/kubectl exec " + c.execute + ` /bin/sh -c "$*"`
@@ -87,7 +87,7 @@ func TestMPIFiles(t *testing.T) {
 	}
 }
 
-// A rule about pods/exec always names pods: without names it would be about all of the namespace. It names those that run.
+// A rule about pods/exec always names pods: without names it would be about all of the namespace. It names those that it is given.
 func TestMPIRules(t *testing.T) {
 	job := mpi(nil, podWith(`{}`), podWith(`{}`), 3)
 	for want, running := range map[string][]int{"": nil, "pi-worker-0": {0}, "pi-worker-0 pi-worker-2": {0, 2}} {
@@ -117,7 +117,7 @@ func TestMPIConfigSize(t *testing.T) {
 		for i := range all {
 			all[i] = i
 		}
-		written := len(mpiHosts(job, own)) + len(mpiRunning(job, own, all)) + len(mpiScript(own))
+		written := len(mpiHosts(job, own)) + len(mpiRunning(job, own, mpiNames(job, all))) + len(mpiScript(own))
 		if bound := mpiConfigSize(job, own); bound < written || bound > written+1<<10 {
 			t.Errorf("%d workers: %d bytes, said to be %d", workers, written, bound)
 		}

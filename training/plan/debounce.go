@@ -47,6 +47,17 @@ func (d *draft) statusDebounce() time.Duration {
 	return max(failureDebounce-since, 0)
 }
 
+// statusWaits is how long the status that the plan has by now is not written yet; 0 says that it is written, or that nothing is to be
+// written.
+func (d *draft) statusWaits() time.Duration {
+	before := d.status.ObservedGeneration
+	defer func() { d.status.ObservedGeneration = before }()
+	if d.status.ObservedGeneration = d.Head.Meta.Generation; !d.statusDiffers() {
+		return 0
+	}
+	return d.statusDebounce()
+}
+
 // onlyCounts says that the status as it shall be differs from the one on record in counts of replicas at most.
 func (d *draft) onlyCounts() bool {
 	counts := d.status

@@ -27,7 +27,7 @@ import (
 //	        update may change
 //	yes     cannot be seen                 tell why, if that is known
 //
-// In all cases but that of an object that is as it is wanted, pods of the replica type for which it is there wait.
+// One for a replica type alone may wait for its turn (Late), and for the next status (Lazy). In all cases but that of an object that is as it is wanted, pods of the replica type for which it is there wait.
 func (d *draft) keep(wanted []training.Dependent) {
 	for i := range d.Dependents {
 		if stored := &d.Dependents[i]; !d.isWanted(wanted, stored) {
@@ -43,6 +43,8 @@ func (d *draft) keep(wanted []training.Dependent) {
 		switch {
 		case unseen != nil:
 			d.unavailableEvent(unseen, extra.Gate != training.NoGate)
+		case stored == nil && extra.Late && !d.isNeededBy(extra.Before):
+		case stored == nil && !d.isThere(wanted, extra.Behind):
 		case stored == nil && extra.Shared && len(d.Pods) > 0: // it may be somebody else's, who is not seen; pods had it
 		case stored == nil:
 			d.plan.Create = append(d.plan.Create, d.dependent(extra))
@@ -51,6 +53,26 @@ func (d *draft) keep(wanted []training.Dependent) {
 		}
 		d.held = append(d.held, extra.Before)
 	}
+}
+
+// isThere says whether the job's own objects of a resource are there.
+func (d *draft) isThere(wanted []training.Dependent, r schema.Resource) bool {
+	return !slices.ContainsFunc(wanted, func(e training.Dependent) bool {
+		stored, _ := d.stored(&e)
+		return e.Resource == r && (stored == nil || stored.Deleting)
+	})
+}
+
+// isNeededBy a replica type: it has a pod, or may get one.
+func (d *draft) isNeededBy(name string) bool {
+	return slices.ContainsFunc(d.replicas, func(r replica) bool {
+		return r.replicaType.Name == name && (r.pod != nil || d.isTurnOf(r.replicaType))
+	})
+}
+
+// isReadBy a replica type: it has a pod.
+func (d *draft) isReadBy(name string) bool {
+	return slices.ContainsFunc(d.replicas, func(r replica) bool { return r.replicaType.Name == name && r.pod != nil })
 }
 
 // rest is keep for a job that is suspended or over, which wants nothing: what stays is not touched.
@@ -107,7 +129,7 @@ func (d *draft) repair(e *training.Dependent, stored *training.StoredDependent) 
 	if spec := differences(e.Spec, stored.Spec); len(spec) > 0 {
 		patch["spec"] = schema.JSON(spec)
 	}
-	if len(patch) > 0 {
+	if len(patch) > 0 && !(e.Lazy && d.isReadBy(e.Before) && d.statusWaits() > 0) {
 		d.plan.Patch = append(d.plan.Patch, d.update(stored, patch))
 	}
 	return len(patch) > 0
@@ -185,7 +207,10 @@ func (d *draft) open(extras []training.Dependent) bool {
 		stored, unseen := d.stored(extra)
 		switch {
 		case extra.Gate == training.NoGate:
-		case unseen != nil, stored == nil, stored.Deleting:
+		case unseen != nil:
+			return false
+		case extra.Late: // those who need it wait for it: see keep
+		case stored == nil, stored.Deleting:
 			return false
 		case extra.Gate == training.GateAdmitted && (stored.Phase == "" || stored.Phase == notAdmitted):
 			d.notAdmittedEvent(stored)

@@ -31,7 +31,7 @@ func withLauncher() *training.Kind {
 		config := training.Dependent{Resource: schema.ConfigMaps(), Name: job.Meta.Name + "-config", Labels: map[string]string{"app": job.Meta.Name},
 			Content: data(`{"hosts":"` + strconv.Itoa(job.Replicas()) + `"}`), Gate: training.GateExists}
 		if indices, known := running["Worker"]; known {
-			config.Content = data(`{"hosts":"` + strconv.Itoa(job.Replicas()) + `","running":"` + strconv.Itoa(len(indices)) + `"}`)
+			config.Content = data(`{"hosts":"` + strconv.Itoa(job.Replicas()) + `","running":"` + strconv.Itoa(len(indices.Running)) + `"}`)
 		} else {
 			config.ContentOnce = data(`{"running":"none"}`)
 		}

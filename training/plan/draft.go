@@ -140,7 +140,7 @@ func (d *draft) finish() Plan {
 	if !d.adopts {
 		d.status.ObservedGeneration = d.Head.Meta.Generation
 	}
-	if d.Head.Status.Unclean || !same(&d.Head.Status, &d.status, d.KeepsGeneration) {
+	if d.statusDiffers() {
 		if wait := d.statusDebounce(); wait > 0 {
 			d.plan.Pending = true
 			d.requeue(wait)
@@ -156,6 +156,11 @@ func (d *draft) finish() Plan {
 	d.noteSuccesses()
 	d.planEvents()
 	return d.plan
+}
+
+// statusDiffers from that on record.
+func (d *draft) statusDiffers() bool {
+	return d.Head.Status.Unclean || !same(&d.Head.Status, &d.status, d.KeepsGeneration)
 }
 
 // requeue asks to look again after a while; the earliest wish wins.

@@ -31,7 +31,38 @@ func checkPlan(t interface {
 func brokenRules(o Observed, p Plan) (broken []string) {
 	touched := map[string]bool{} // by resource and name
 	return slices.Concat(brokenJob(o, p), brokenDeletions(o, p, touched), brokenCreations(o, p, touched),
-		brokenSuccesses(o, p), brokenExtras(o, p), brokenStatus(o, p), brokenEvents(o, p))
+		brokenSuccesses(o, p), brokenExtras(o, p), brokenStatus(o, p), brokenEvents(o, p), brokenLauncher(o, p))
+}
+
+// brokenLauncher: the pod of a replica type is made by a plan that finds all that it reads stored, and changes nothing of it.
+func brokenLauncher(o Observed, p Plan) (broken []string) {
+	if o.Job == nil || o.Job.Kind.Dependents == nil {
+		return nil
+	}
+	for _, e := range o.Job.DependentObjects(o.Priorities, nil) {
+		creates := slices.ContainsFunc(p.Create, func(c schema.Object) bool { return c.Resource == e.Resource })
+		behind := func(s training.StoredDependent) bool { return s.Resource == e.Behind && !s.Deleting }
+		if e.Behind != (schema.Resource{}) && creates && !slices.ContainsFunc(o.Dependents, behind) {
+			broken = append(broken, fmt.Sprintf("makes the %s without the %s", e.Resource.Kind, e.Behind.Kind))
+		}
+		rtype := o.Job.ReplicaType(e.Before)
+		made := func(c schema.Object) bool {
+			return c.Resource == schema.Pods() && c.Name == rtype.Child(o.Job.Meta.Name, 0)
+		}
+		if rtype == nil || !slices.ContainsFunc(p.Create, made) {
+			continue
+		}
+		name := cmp.Or(e.Name, o.Job.Meta.Name)
+		stored := slices.ContainsFunc(o.Dependents, func(s training.StoredDependent) bool {
+			return s.Resource == e.Resource && s.Name == name && !s.Deleting
+		})
+		touched := slices.ContainsFunc(p.Patch, func(u Patch) bool { return u.Resource == e.Resource && u.Name == name }) ||
+			slices.ContainsFunc(p.Delete, func(d Deletion) bool { return d.Resource == e.Resource && d.Name == name })
+		if !stored || touched {
+			broken = append(broken, fmt.Sprintf("makes the %s; %s %s stored: %t, changed: %t", rtype.Name, e.Resource.Kind, name, stored, touched))
+		}
+	}
+	return broken
 }
 
 // brokenJob: what a plan may do at all, and what may become of the ledger.

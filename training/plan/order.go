@@ -64,14 +64,19 @@ func (d *draft) running() training.RunningReplicas {
 	running := training.RunningReplicas{}
 	for i := range d.Job.ReplicaTypes {
 		if rtype := &d.Job.ReplicaTypes[i]; !d.isAwaited(rtype) {
-			running[rtype.Name] = []int{}
+			running[rtype.Name] = training.Present{}
 		}
 	}
 	for i := range d.replicas {
-		name := d.replicas[i].replicaType.Name
-		if indices, known := running[name]; known && d.replicas[i].runs() {
-			running[name] = append(indices, d.replicas[i].index)
+		r := &d.replicas[i]
+		of, known := running[r.replicaType.Name]
+		if !known || r.pod == nil || r.pod.Phase == corev1.PodPending || r.pod.Phase == "" {
+			continue
 		}
+		if of.Begun = append(of.Begun, r.index); r.runs() {
+			of.Running = append(of.Running, r.index)
+		}
+		running[r.replicaType.Name] = of
 	}
 	return running
 }

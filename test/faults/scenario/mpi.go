@@ -15,7 +15,7 @@ func mpi() *Operator {
 	o.Name, o.Canary, o.Share, o.Scenarios = "mpi", false, 8, mpiScenarios()
 	o.Resource = mpiJobs("v1")
 	o.Dependents = []schema.GroupVersionResource{core("pods"), core("configmaps"), core("serviceaccounts"), rbac("roles"), rbac("rolebindings")}
-	o.Rules.Always = append([]func(*oracle.Case) []string{gatesFirst, launcherLast, execOnlyWorkers}, o.Rules.Always...)
+	o.Rules.Always = append([]func(*oracle.Case) []string{gatesFirst, launcherLast, letInFirst, execOnlyWorkers}, o.Rules.Always...)
 	o.Goals, o.Watches = mpiGoals(), watchesOf(kinds.MPIJob())
 	o.Sample = []string{"mpi-succeed", "mpi-suspend-resume"}
 	o.Contents = map[string]map[string]any{

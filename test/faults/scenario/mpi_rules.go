@@ -69,17 +69,21 @@ func (o *objects) born(v history.Version) bool {
 	return !known && v.Type != watch.Deleted
 }
 
-// gatesFirst: a pod of an MPIJob of v1 is made when its ConfigMap, Role, RoleBinding and service account are there and are the
-// job's: a name that somebody else has would be used otherwise. An account that the author names is his.
+// gatesFirst: a pod of an MPIJob of v1 is made when its ConfigMap and service account are there and are the job's, and the
+// launcher when its Role and RoleBinding are, too: a name that somebody else has would be used otherwise. An account that the
+// author names is his.
 func gatesFirst(c *oracle.Case) []string {
 	return walk(c, func(before *objects, v history.Version) string {
 		owner := history.Owner(v.Object)
 		if v.Resource != core("pods") || !before.born(v) || c.Objects[owner] == nil {
 			return ""
 		}
-		kinds := []string{"ConfigMap", "Role", "RoleBinding"}
+		kinds := []string{"ConfigMap"}
 		if job := before.subject(c, owner); job != nil && accountOf(job) == "" {
 			kinds = append(kinds, "ServiceAccount")
+		}
+		if isLauncher(c.Subject.Name, v.Object) {
+			kinds = append(kinds, "Role", "RoleBinding")
 		}
 		for _, kind := range kinds {
 			if !before.has(owner, kind, v.At.Add(-c.Limits.Notice)) {
@@ -87,6 +91,43 @@ func gatesFirst(c *oracle.Case) []string {
 			}
 		}
 		return ""
+	})
+}
+
+// letInFirst: the launcher of an MPIJob of v1 that has workers is made when its Role lets it into one at least, or has done so until a
+// short time ago.
+func letInFirst(c *oracle.Case) []string {
+	roles := map[types.UID][]history.Version{} // by owner
+	return walk(c, func(before *objects, v history.Version) string {
+		owner := history.Owner(v.Object)
+		if v.Resource == rbac("roles") {
+			roles[owner] = append(roles[owner], v)
+		}
+		job := before.subject(c, owner)
+		if v.Resource != core("pods") || !before.born(v) || job == nil || !isLauncher(c.Subject.Name, v.Object) {
+			return ""
+		}
+		if workers, _, _ := unstructured.NestedInt64(job.Object, "spec", "mpiReplicaSpecs", "Worker", "replicas"); workers == 0 {
+			return ""
+		}
+		all := roles[owner]
+		for i := range all {
+			replaced := i+1 < len(all) && all[i+1].At.Before(v.At.Add(-c.Limits.Notice))
+			if !replaced && all[i].Type != watch.Deleted && letsIn(all[i].Object) {
+				return ""
+			}
+		}
+		return "the launcher is made, and its Role lets it in nowhere"
+	})
+}
+
+func letsIn(role *unstructured.Unstructured) bool {
+	rules, _, _ := unstructured.NestedSlice(role.Object, "rules")
+	return slices.ContainsFunc(rules, func(r any) bool {
+		rule, _ := r.(map[string]any)
+		resources, _, _ := unstructured.NestedStringSlice(rule, "resources")
+		names, _, _ := unstructured.NestedStringSlice(rule, "resourceNames")
+		return slices.Contains(resources, "pods/exec") && len(names) > 0
 	})
 }
 

@@ -62,7 +62,8 @@ func TestMPIRules(t *testing.T) {
 		labels  = "metadata: {labels: {training.kubeflow.org/replica-type: %s, training.kubeflow.org/replica-index: %q}}, status: {phase: %s}}"
 		account = "ADDED ServiceAccount j-launcher a u"
 		config  = "ADDED ConfigMap j-config c u"
-		role    = "ADDED Role j-launcher r u"
+		role    = `ADDED Role j-launcher r u {rules: [{resources: [pods/exec], resourceNames: [j-worker-0]}]}`
+		closed  = "ADDED Role j-launcher r u {rules: [{resources: [pods]}]}"
 		binding = "ADDED RoleBinding j-launcher b u"
 	)
 	worker := func(kind, uid, phase string) string {
@@ -78,12 +79,17 @@ func TestMPIRules(t *testing.T) {
 		journal []proxy.Entry
 		want    string
 	}{
-		"as it is to be":     {append(begin, worker("ADDED", "w", "Pending"), worker("MODIFIED", "w", "Running"), launcher("l", "Pending")), nil, ""},
-		"without an account": {append([]string{job, config, role, binding}, worker("ADDED", "w", "Pending")), nil, "pod j-worker-0 is made before the ServiceAccount of its job, at resourceVersion 5"},
-		"the author's":       {append([]string{own, config, role, binding}, worker("ADDED", "w", "Pending")), nil, ""},
-		"without a role":     {append([]string{job, account, config, binding}, worker("ADDED", "w", "Pending")), nil, "pod j-worker-0 is made before the Role of its job, at resourceVersion 5"},
-		"a binding of another job": {append([]string{job, account, config, role, "ADDED RoleBinding j-launcher b old"}, worker("ADDED", "w", "Pending")), nil,
-			"pod j-worker-0 is made before the RoleBinding of its job, at resourceVersion 6"},
+		"as it is to be":           {append(begin, worker("ADDED", "w", "Pending"), worker("MODIFIED", "w", "Running"), launcher("l", "Pending")), nil, ""},
+		"without an account":       {append([]string{job, config, role, binding}, worker("ADDED", "w", "Pending")), nil, "pod j-worker-0 is made before the ServiceAccount of its job, at resourceVersion 5"},
+		"the author's":             {append([]string{own, config, role, binding}, worker("ADDED", "w", "Pending")), nil, ""},
+		"a worker before the role": {[]string{job, account, config, worker("ADDED", "w", "Pending")}, nil, ""},
+		"without a role":           {[]string{job, account, config, binding, worker("ADDED", "w", "Running"), launcher("l", "Pending")}, nil, "pod j-launcher is made before the Role of its job, at resourceVersion 6; the launcher is made, and its Role lets it in nowhere"},
+		"a binding of another job": {[]string{job, account, config, role, "ADDED RoleBinding j-launcher b old", worker("ADDED", "w", "Running"), launcher("l", "Pending")}, nil,
+			"pod j-launcher is made before the RoleBinding of its job, at resourceVersion 7"},
+		"a role that lets in nowhere": {[]string{job, account, config, closed, binding, worker("ADDED", "w", "Running"), launcher("l", "Pending")}, nil,
+			"the launcher is made, and its Role lets it in nowhere, at resourceVersion 7"},
+		"a role that lets in no more": {[]string{job, account, config, role, strings.Replace(closed, "ADDED", "MODIFIED", 1), binding, worker("ADDED", "w", "Running"), launcher("l", "Pending")}, nil,
+			"the launcher is made, and its Role lets it in nowhere, at resourceVersion 8"},
 		"a config map that has gone": {append(append(begin, "DELETED ConfigMap j-config c u"), worker("ADDED", "w", "Pending")), nil,
 			"pod j-worker-0 is made before the ConfigMap of its job, at resourceVersion 7"},
 		"the launcher first":           {append(begin, launcher("l", "Pending")), nil, "the launcher begins before worker j-worker-0, at resourceVersion 6"},

@@ -155,6 +155,9 @@ func (s *schedule) examineRunning(j *jobVersion) {
 		}
 	}
 	for _, name := range s.manifest.dependents() {
+		if forLauncher(name) && s.workersTaken(j) {
+			continue // it is made when the launcher may start
+		}
 		if d := s.mirror.dependents[name]; d == nil || d.owner != j.uid && !s.taken(j, true) {
 			s.violated("at rest: %s is missing, or somebody else's, and nobody was told", name)
 		}
@@ -173,6 +176,11 @@ func (s *schedule) examineRunning(j *jobVersion) {
 		s.violated("at rest: the job goes on and its status says otherwise")
 	}
 	s.examineCounts(j, pods)
+}
+
+// forLauncher says whether an object is needed by nobody but the launcher.
+func forLauncher(name string) bool {
+	return strings.HasPrefix(name, "roles/") || strings.HasPrefix(name, "rolebindings/")
 }
 
 // taken says whether a name is somebody else's, and the author has been told. What a job leaves behind that was deleted

@@ -93,7 +93,7 @@ func configSize(job *training.Job, own mpiJob) int {
 func discovery(job *training.Job, running training.RunningReplicas) string {
 	var lines []string
 	if workers := job.ReplicaType(worker); workers != nil {
-		for _, index := range running[worker] {
+		for _, index := range running[worker].Running {
 			lines = append(lines, "echo "+host(job, workers, index)+"\n")
 		}
 	}

@@ -23,7 +23,7 @@ func TestConfigSize(t *testing.T) {
 					}
 					running := training.RunningReplicas{}
 					for i := range workers {
-						running[worker] = append(running[worker], i)
+						running[worker] = training.Present{Running: append(running[worker].Running, i)}
 					}
 					written := len(hosts(job)) + len(discovery(job, running))
 					if bound := configSize(job, ownOf(job)); bound < written || bound > written+written/10+1<<10 {
