@@ -27,7 +27,7 @@ func malformedSets() []malformed {
 		{name: "limit-string", path: "spec.template.backoffLimit", spec: `{template: {image: a, backoffLimit: "3"}}`},
 		{name: "spec-string", path: "spec", spec: `nonsense`},
 		{name: "spec-list", path: "spec", spec: `[1]`},
-		{name: "no-spec", path: "spec", spec: ""},
+		{name: "no-spec", path: "spec.template", spec: ""},
 	}
 }
 

@@ -51,14 +51,21 @@ func TestFooBarSet(t *testing.T) {
 	t.Run("together", func(t *testing.T) { f.inForm("together").suite(t, f.start(t, "together")) })
 	t.Run("apart", func(t *testing.T) { f.inForm("apart").suite(t, f.start(t, "sets"), f.start(t, "tasks")) })
 	t.Run("each killed", func(t *testing.T) { fooBarSetKilled(t, f) })
+	f.nothingIsForbidden(t, "/namespaces/quota-") // a quota says so, too
 	t.Run("CRDs recreated", func(t *testing.T) { fooBarSetCRDsRecreated(t, f) })
+	f.nothingIsForbidden(t, "/namespaces/quota-", "/foobartasks") // a CRD that is being deleted says so of creations
+}
+
+// nothingIsForbidden to any of the processes, but to requests with one of these parts.
+func (f *fooBarSets) nothingIsForbidden(t *testing.T, but ...string) {
+	t.Helper()
 	for name, user := range fooBarSetUsers() {
 		all := f.requestsOf(t, user)
 		if len(all) == 0 {
 			t.Errorf("no requests of %s", name)
 		}
 		for _, q := range all {
-			if q.ResponseStatus.Code == http.StatusForbidden {
+			if q.ResponseStatus.Code == http.StatusForbidden && !slices.ContainsFunc(but, func(part string) bool { return q.Verb == "create" && strings.Contains(q.RequestURI, part) }) {
 				t.Errorf("forbidden to %s: %s %s", name, q.Verb, q.RequestURI)
 			}
 		}
@@ -371,14 +378,29 @@ func fooBarSetRecreated(t *testing.T, f *fooBarSets) {
 			seen[u.GetUID()] = true
 		}
 		if cascade != "" {
-			f.kubectl(t, nil, "-n", ns, "delete", "fbs", "web", "--cascade="+cascade, "--timeout=60s")
+			f.kubectl(t, nil, "-n", ns, "delete", "fbs", "web", "--cascade="+cascade, "--wait=false")
+			await(t, "the end of the set, deleted with "+cascade, func() (bool, string) {
+				u := f.read(t, f.sets(), ns, "web")
+				return u == nil, f.left(t, ns)
+			})
 		}
 	}
-	f.kubectl(t, nil, "-n", ns, "delete", "fbs", "web", "--timeout=60s")
+	f.kubectl(t, nil, "-n", ns, "delete", "fbs", "web", "--wait=false")
 	await(t, "everything to be gone", func() (bool, string) {
-		out := f.kubectl(t, nil, "-n", ns, "get", "fbs,fbt,jobs,pods", "-o", "name")
-		return out == "" || strings.Contains(out, "No resources"), out
+		left := f.left(t, ns)
+		return left == "", left
 	})
+}
+
+// left is what there is in a namespace, and what it waits for.
+func (f *fooBarSets) left(t *testing.T, ns string) string {
+	t.Helper()
+	out := f.kubectl(t, nil, "-n", ns, "get", "fbs,fbt,jobs,pods", "--no-headers", "-o",
+		"custom-columns=K:.kind,N:.metadata.name,D:.metadata.deletionTimestamp,F:.metadata.finalizers,O:.metadata.ownerReferences[*].uid,U:.metadata.uid,P:.status.phase")
+	if strings.Contains(out, "No resources") {
+		return ""
+	}
+	return out
 }
 
 // fooBarSetLongName: names are cut, and differ all the same.

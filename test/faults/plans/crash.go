@@ -8,7 +8,8 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// crashes are G1: the operator is killed before and after every write of a run.
+// crashes are G1: the operator is killed before and after every write of a run. Of an operator that runs as several processes it is
+// the one that writes, or the others.
 func crashes(sc scenario.Scenario, ref reference) (plans []Plan) {
 	for k := 1; k <= ref.writes; k++ {
 		plans = append(plans,
@@ -20,6 +21,12 @@ func crashes(sc scenario.Scenario, ref reference) (plans []Plan) {
 				a.Track.Inject(proxy.Fault{At: k, Act: proxy.After{Do: a.crash}})
 				return nil
 			}})
+		if len(sc.Operator.Processes) > 1 {
+			plans = append(plans, Plan{Goal: "G1", Scenario: sc, Fault: fmt.Sprintf("crash of the other process at write %d", k), arrange: func(a *Attempt) error {
+				a.Track.Inject(proxy.Fault{At: k, Act: proxy.Along{Do: a.crashOthers}})
+				return nil
+			}})
+		}
 	}
 	return plans
 }

@@ -100,8 +100,17 @@ func (a *Attempt) fail(err error) {
 	}
 }
 
-// crash kills the operator and starts it again.
-func (a *Attempt) crash() { a.fail(a.Sandbox.Restart()) }
+// crash kills the operator and starts it again; of several processes that whose request the fault has happened to.
+func (a *Attempt) crash() {
+	if a.Sandbox.IsApart() {
+		a.fail(a.Sandbox.RestartOne(a.Track.Struck(), false))
+		return
+	}
+	a.fail(a.Sandbox.Restart())
+}
+
+// crashOthers kills the processes whose request it was not, and starts them again.
+func (a *Attempt) crashOthers() { a.fail(a.Sandbox.RestartOne(a.Track.Struck(), true)) }
 
 // Result is what became of a plan.
 type Result struct {

@@ -152,7 +152,7 @@ func (s *Stage) openSandboxes(ctx context.Context, p scenario.Places) error {
 		if err != nil {
 			return fmt.Errorf("read the kubeconfig of operator %s: %w", program.Name, err)
 		}
-		c, err := sandbox.Open(sandbox.Options{Operator: program.Command, Upstream: upstream, Namespace: p.Namespace, Dir: filepath.Join(s.options.Dir, p.Namespace, program.Name)})
+		c, err := sandbox.Open(sandbox.Options{Operator: program.Command, Processes: program.Processes, Upstream: upstream, Namespace: p.Namespace, Dir: filepath.Join(s.options.Dir, p.Namespace, program.Name)})
 		if err != nil {
 			return fmt.Errorf("open a sandbox: %w", err)
 		}

@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"context"
+	"crypto/tls"
 	"net"
 	"sync"
 )
@@ -15,7 +17,43 @@ type connections struct {
 
 type connection struct {
 	net.Conn
-	of *connections
+	of      *connections
+	process string // whose requests came on it
+}
+
+// connectionKey is that of the context of a request.
+type connectionKey struct{}
+
+// withConnection puts the connection into the context of its requests.
+func withConnection(ctx context.Context, c net.Conn) context.Context {
+	if secured, ok := c.(*tls.Conn); ok {
+		c = secured.NetConn()
+	}
+	return context.WithValue(ctx, connectionKey{}, c)
+}
+
+// belongs notes whose connection a request came on.
+func (c *connections) belongs(ctx context.Context, process string) {
+	if conn, ok := ctx.Value(connectionKey{}).(*connection); ok {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		conn.process = process
+	}
+}
+
+// cutOf cuts every connection of a process.
+func (c *connections) cutOf(process string) {
+	c.mu.Lock()
+	var cut []*connection
+	for conn := range c.open {
+		if conn.process == process {
+			cut = append(cut, conn)
+		}
+	}
+	c.mu.Unlock()
+	for _, conn := range cut {
+		conn.Close()
+	}
 }
 
 func (c *connections) Accept() (net.Conn, error) {

@@ -32,7 +32,9 @@ type answer struct {
 }
 
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
-	l := p.admit()
+	process := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	p.listener.belongs(r.Context(), process)
+	l := p.admit(process)
 	if l == nil {
 		cut()
 	}

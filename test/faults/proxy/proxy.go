@@ -35,15 +35,17 @@ type Proxy struct {
 	lists   *Track
 
 	mu     sync.Mutex
-	run    *run
+	runs   map[string]*run // by process
 	tracks map[string]*Track
+	silent bool
 	only   map[string]string // by resource: the label selector
 	busy   sync.WaitGroup    // handlers
 }
 
 // run is the time from a Resume to a Silence: that of one operator process.
 type run struct {
-	over chan struct{}
+	process string
+	over    chan struct{}
 	// writes are those that are with the API server. They end, whatever becomes of the operator.
 	writes sync.WaitGroup
 }
@@ -55,7 +57,7 @@ const settle = 30 * time.Second
 func Start(upstream *rest.Config) (*Proxy, error) {
 	p := &Proxy{
 		served: make(chan struct{}), streams: newStreams(), lists: newTrack(""), tracks: map[string]*Track{}, only: map[string]string{},
-		run: &run{over: make(chan struct{})},
+		runs: map[string]*run{},
 	}
 	if err := p.dial(upstream); err != nil {
 		return nil, err
@@ -72,10 +74,11 @@ func Start(upstream *rest.Config) (*Proxy, error) {
 	p.listener = &connections{Listener: listener, open: map[*connection]bool{}}
 	p.closing, p.close = context.WithCancel(context.Background())
 	p.server = &http.Server{
-		Handler:   http.HandlerFunc(p.serve),
-		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}},
-		HTTP2:     &http.HTTP2Config{MaxConcurrentStreams: 2000},
-		ErrorLog:  log.New(io.Discard, "", 0), // of connections that were cut
+		Handler:     http.HandlerFunc(p.serve),
+		TLSConfig:   &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}},
+		ConnContext: withConnection,
+		HTTP2:       &http.HTTP2Config{MaxConcurrentStreams: 2000},
+		ErrorLog:    log.New(io.Discard, "", 0), // of connections that were cut
 	}
 	go func() {
 		defer close(p.served)
@@ -112,15 +115,18 @@ func (p *Proxy) Config() *rest.Config {
 	return &rest.Config{Host: p.address(), BearerToken: token, TLSClientConfig: rest.TLSClientConfig{CAData: p.authority}}
 }
 
-// token is what the operator shows to the proxy, which does not look at it.
+// token is what an operator shows to the proxy that runs as one process. Of several each shows its name.
 const token = "none"
 
 // WriteKubeconfig writes a file with which an operator talks to the proxy.
-func (p *Proxy) WriteKubeconfig(path string) error {
+func (p *Proxy) WriteKubeconfig(path string) error { return p.WriteKubeconfigOf(path, token) }
+
+// WriteKubeconfigOf writes one for a process of an operator that runs as several. By its name the proxy knows the process.
+func (p *Proxy) WriteKubeconfigOf(path, process string) error {
 	const name = "proxy"
 	c := api.NewConfig()
 	c.Clusters[name] = &api.Cluster{Server: p.address(), CertificateAuthorityData: p.authority}
-	c.AuthInfos[name] = &api.AuthInfo{Token: token}
+	c.AuthInfos[name] = &api.AuthInfo{Token: process}
 	c.Contexts[name] = &api.Context{Cluster: name, AuthInfo: name}
 	c.CurrentContext = name
 	if err := clientcmd.WriteToFile(*c, path); err != nil {
@@ -190,24 +196,66 @@ func (p *Proxy) Streams() *Streams { return p.streams }
 // it returns the writes that were forwarded have been answered. A Do may call it.
 func (p *Proxy) Silence() {
 	p.mu.Lock()
-	l := p.run
-	if !l.dead() {
-		close(l.over)
+	p.silent = true
+	var ended []*run
+	for _, l := range p.runs {
+		ended = append(ended, l)
+		l.end()
 	}
 	p.mu.Unlock()
 	p.listener.silence(true)
-	l.writes.Wait() // each is bounded by settle
+	for _, l := range ended {
+		l.writes.Wait() // each is bounded by settle
+	}
+}
+
+// SilenceOf is the death of one process of an operator that runs as several: the same, but the connections of the others stay.
+func (p *Proxy) SilenceOf(process string) {
+	p.mu.Lock()
+	l := p.runOf(process)
+	l.end()
+	p.mu.Unlock()
+	p.listener.cutOf(process)
+	l.writes.Wait()
 }
 
 // Resume lets a new operator process come.
 func (p *Proxy) Resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.run.dead() {
-		return
+	if p.silent {
+		p.silent, p.runs = false, map[string]*run{}
+		p.listener.silence(false)
 	}
-	p.run = &run{over: make(chan struct{})}
-	p.listener.silence(false)
+}
+
+// ResumeOf lets a new process of that name come.
+func (p *Proxy) ResumeOf(process string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.runOf(process).dead() {
+		delete(p.runs, process)
+	}
+}
+
+// runOf the process that there is now, or was last. The caller holds the lock.
+func (p *Proxy) runOf(process string) *run {
+	l := p.runs[process]
+	if l == nil {
+		l = &run{process: process, over: make(chan struct{})}
+		p.runs[process] = l
+		if p.silent {
+			l.end()
+		}
+	}
+	return l
+}
+
+// end a run, once. The caller holds the proxy's lock.
+func (l *run) end() {
+	if !l.dead() {
+		close(l.over)
+	}
 }
 
 func (l *run) dead() bool {
@@ -244,13 +292,14 @@ func (p *Proxy) Close() error {
 	return nil
 }
 
-// admit lets a handler work, for the run that is on.
-func (p *Proxy) admit() *run {
+// admit lets a handler work, for the run of the process that asks.
+func (p *Proxy) admit(process string) *run {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.run.dead() {
+	l := p.runOf(process)
+	if l.dead() {
 		return nil
 	}
 	p.busy.Add(1)
-	return p.run
+	return l
 }

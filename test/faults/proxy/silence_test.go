@@ -162,3 +162,71 @@ func TestBothProtocols(t *testing.T) {
 		t.Errorf("told %+v", got)
 	}
 }
+
+// process is a client that shows a name.
+func process(t *testing.T, p *Proxy, name string) *http.Client {
+	t.Helper()
+	client := operator(t, p)
+	next := client.Transport
+	client.Transport = named{name, next}
+	return client
+}
+
+type named struct {
+	name string
+	next http.RoundTripper
+}
+
+func (n named) RoundTrip(r *http.Request) (*http.Response, error) {
+	r.Header.Set("Authorization", "Bearer "+n.name)
+	return n.next.RoundTrip(r)
+}
+
+// TestSilenceOf: one process of two dies. Its watches end and its requests are cut, those of the other pass, and a fault's Do
+// knows whose request it was.
+func TestSilenceOf(t *testing.T) {
+	_, p := newStub(t)
+	track, upper, lower := p.Follow("job"), process(t, p, "upper"), process(t, p, "lower")
+	if got := track.Struck(); got != "" {
+		t.Errorf("struck %q before there was a fault", got)
+	}
+	watches := map[string]*watching{"upper": begin(t, upper, p, pods+"?watch=true"), "lower": begin(t, lower, p, pods+"?watch=true")}
+	var struck string
+	track.Inject(Fault{At: 2, Act: Before{Do: func() {
+		struck = track.Struck()
+		p.SilenceOf(struck)
+	}}})
+	if got := ask(t, lower, p, "POST", pods, pod("job-0")); got.Code != 201 {
+		t.Errorf("before the fault: %+v", got)
+	}
+	if got := ask(t, upper, p, "POST", pods, pod("job-1")); got.Err == nil || struck != "upper" {
+		t.Errorf("the dead, %q, was told %+v", struck, got)
+	}
+	watches["upper"].mustBreak(t)
+	if got := ask(t, upper, p, "POST", pods, pod("job-2")); got.Err == nil {
+		t.Errorf("the dead was told %+v", got)
+	}
+	if got := ask(t, lower, p, "POST", pods, pod("job-3")); got.Code != 201 {
+		t.Errorf("the other one was told %+v", got)
+	}
+	select {
+	case err := <-watches["lower"].err:
+		t.Errorf("the watch of the other one broke: %v", err)
+	default:
+	}
+	p.ResumeOf("upper")
+	p.ResumeOf("lower") // which was not dead
+	if got := ask(t, process(t, p, "upper"), p, "POST", pods, pod("job-4")); got.Code != 201 {
+		t.Errorf("the next was told %+v", got)
+	}
+	p.Silence()
+	for name, client := range map[string]*http.Client{"upper": process(t, p, "upper"), "lower": lower, "one that was not known": process(t, p, "third")} {
+		if got := ask(t, client, p, "POST", pods, pod("job-5")); got.Err == nil {
+			t.Errorf("%s was told %+v with all dead", name, got)
+		}
+	}
+	p.Resume()
+	if got := ask(t, process(t, p, "lower"), p, "POST", pods, pod("job-6")); got.Code != 201 {
+		t.Errorf("after all resumed: %+v", got)
+	}
+}

@@ -20,6 +20,8 @@ type Track struct {
 	// crash at write k finds no write behind it. Those of the next run do not wait: the Do may await them.
 	dying    chan struct{}
 	stopping *run
+	// struck is the process whose request a fault has happened to last.
+	struck string
 	// plain are the writes under way to which nothing happens.
 	plain map[*visit]bool
 }
@@ -85,6 +87,13 @@ func (t *Track) Fired() (times int, last time.Time) {
 	return t.fired, t.last
 }
 
+// Struck is the name of the process whose request a fault has happened to last, "" before there was one. A Do may ask.
+func (t *Track) Struck() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.struck
+}
+
 func copies(entries []*Entry) []Entry {
 	all := make([]Entry, 0, len(entries))
 	for _, e := range entries {
@@ -126,6 +135,7 @@ func (t *Track) enter(q Request, l *run) *visit {
 		return v
 	}
 	t.faults[i].used++
+	t.struck = l.process
 	v.act = t.faults[i].Act
 	v.entry.Fault = v.act.act()
 	switch v.act.(type) {

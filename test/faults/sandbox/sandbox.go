@@ -20,6 +20,9 @@ type Options struct {
 	// Operator is its command line, with the placeholders of operator.Options. {kubeconfig} leads to the proxy, {namespace} is
 	// the sandbox's, and {flags} are those that a scenario needs of Stoic; most need none.
 	Operator []string
+	// Processes are the further flags of each process of an operator that runs as several; nil: it is one, without any. Each may
+	// be killed alone.
+	Processes [][]string
 	// Upstream is how the operator's user reaches the API server.
 	Upstream  *rest.Config
 	Namespace string
@@ -32,10 +35,10 @@ type Sandbox struct {
 	options Options
 	Proxy   *proxy.Proxy
 
-	mu      sync.Mutex
-	process *operator.Process
-	flags   []string
-	starts  int
+	mu        sync.Mutex
+	processes []*operator.Process // nil: it does not run
+	flags     []string
+	starts    int
 	// unexpected are the ends that nobody asked for.
 	unexpected []string
 }
@@ -52,14 +55,27 @@ func Open(o Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the proxy of %s: %w", o.Namespace, err)
 	}
-	c := &Sandbox{options: o, Proxy: p}
-	if err := p.WriteKubeconfig(c.kubeconfig()); err != nil {
-		return nil, errors.Join(fmt.Errorf("write the kubeconfig of %s: %w", o.Namespace, err), p.Close())
+	if o.Processes == nil {
+		o.Processes = [][]string{nil}
+	}
+	c := &Sandbox{options: o, Proxy: p, processes: make([]*operator.Process, len(o.Processes))}
+	for i := range o.Processes {
+		if err := p.WriteKubeconfigOf(c.kubeconfig(i), nameOf(i)); err != nil {
+			return nil, errors.Join(fmt.Errorf("write the kubeconfig of %s: %w", o.Namespace, err), p.Close())
+		}
 	}
 	return c, nil
 }
 
-func (c *Sandbox) kubeconfig() string { return filepath.Join(c.options.Dir, "kubeconfig") }
+// nameOf a process, by which the proxy knows it.
+func nameOf(i int) string { return fmt.Sprint("process-", i) }
+
+func (c *Sandbox) kubeconfig(i int) string {
+	return filepath.Join(c.options.Dir, fmt.Sprint("kubeconfig-", i))
+}
+
+// IsApart says whether the operator runs as several processes.
+func (c *Sandbox) IsApart() bool { return len(c.processes) > 1 }
 
 // Log is the file of what the operator has written, all its processes one after another.
 func (c *Sandbox) Log() string { return filepath.Join(c.options.Dir, "operator.log") }
@@ -70,10 +86,9 @@ func (c *Sandbox) Namespace() string { return c.options.Namespace }
 // Serve makes sure that an operator runs with these flags. One that runs with others is killed.
 func (c *Sandbox) Serve(flags []string) error {
 	c.mu.Lock()
-	running := c.process
-	same := running != nil && slices.Equal(flags, c.flags)
+	same := slices.Equal(flags, c.flags)
 	c.mu.Unlock()
-	if same && running.Alive() {
+	if same && c.Alive() {
 		return nil
 	}
 	c.Kill()
@@ -85,13 +100,22 @@ func (c *Sandbox) Start(flags []string) error {
 	c.Proxy.Resume()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.starts++
-	p, err := operator.Start(operator.Options{Command: c.options.Operator, Kubeconfig: c.kubeconfig(), Namespace: c.options.Namespace, Flags: flags, Log: c.Log()})
-	if err != nil {
-		return err
+	c.flags = flags
+	for i := range c.processes {
+		if err := c.start(i); err != nil {
+			return err
+		}
 	}
-	c.process, c.flags = p, flags
 	return nil
+}
+
+// start one process. The caller holds the lock.
+func (c *Sandbox) start(i int) (err error) {
+	c.starts++
+	c.Proxy.ResumeOf(nameOf(i))
+	c.processes[i], err = operator.Start(operator.Options{Command: c.options.Operator, Kubeconfig: c.kubeconfig(i), Namespace: c.options.Namespace,
+		Flags: slices.Concat(c.flags, c.options.Processes[i]), Log: c.Log()})
+	return err
 }
 
 // Kill ends the operator as a power cut would: nothing that it sends from now on reaches the API server. It may be
@@ -100,16 +124,23 @@ func (c *Sandbox) Kill() {
 	c.Proxy.Silence()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.process == nil {
-		return
+	for i := range c.processes {
+		c.kill(i)
 	}
-	if err := c.process.Kill(); err != nil {
-		c.unexpected = append(c.unexpected, err.Error())
-	}
-	c.process = nil
 }
 
-// Restart is a crash and a new process with the same flags.
+// kill one process, if it runs. The caller holds the lock.
+func (c *Sandbox) kill(i int) {
+	if c.processes[i] == nil {
+		return
+	}
+	if err := c.processes[i].Kill(); err != nil {
+		c.unexpected = append(c.unexpected, err.Error())
+	}
+	c.processes[i] = nil
+}
+
+// Restart is a crash and a new operator with the same flags.
 func (c *Sandbox) Restart() error {
 	c.mu.Lock()
 	flags := c.flags
@@ -118,11 +149,30 @@ func (c *Sandbox) Restart() error {
 	return c.Start(flags)
 }
 
-// Alive says whether an operator runs, without being asked to die.
+// RestartOne is a crash of one process of several, by the name that the proxy knows it by; the others go on. With others it is
+// the crash of these, and that one goes on.
+func (c *Sandbox) RestartOne(name string, others bool) error {
+	for i := range c.options.Processes {
+		if (nameOf(i) == name) == others {
+			continue
+		}
+		c.Proxy.SilenceOf(nameOf(i))
+		c.mu.Lock()
+		c.kill(i)
+		err := c.start(i)
+		c.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Alive says whether an operator runs, all of it, without being asked to die.
 func (c *Sandbox) Alive() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.process != nil && c.process.Alive()
+	return !slices.ContainsFunc(c.processes, func(p *operator.Process) bool { return p == nil || !p.Alive() })
 }
 
 // Starts counts processes so far.
@@ -138,34 +188,40 @@ func (c *Sandbox) Unexpected() []string {
 	defer c.mu.Unlock()
 	found := c.unexpected
 	c.unexpected = nil
-	if c.process != nil && !c.process.Alive() {
-		found = append(found, "the operator has ended by itself")
+	for _, p := range c.processes {
+		if p != nil && !p.Alive() {
+			found = append(found, "the operator has ended by itself")
+		}
 	}
 	return found
 }
 
-// Memory of the running process in bytes, and its open files; zeros if they cannot be read (not Linux, not running).
+// Memory of the running processes in bytes, and their open files; zeros if they cannot be read (not Linux, not running).
 func (c *Sandbox) Memory() (resident int64, files int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.process == nil {
-		return 0, 0
+	for _, p := range c.processes {
+		if p != nil {
+			f, _ := p.Footprint() // zeros, as is said above
+			resident, files = resident+f.Resident, files+f.Files
+		}
 	}
-	f, _ := c.process.Footprint() // zeros, as is said above
-	return f.Resident, f.Files
+	return resident, files
 }
 
 // Close stops the operator as Kubernetes does, and the proxy.
 func (c *Sandbox) Close(ctx context.Context) error {
 	c.mu.Lock()
-	p := c.process
-	c.process = nil
+	all := slices.Clone(c.processes)
+	clear(c.processes)
 	c.mu.Unlock()
-	var stopped error
-	if p != nil {
-		stopped = p.Stop(ctx)
+	var failed []error
+	for _, p := range all {
+		if p != nil {
+			failed = append(failed, p.Stop(ctx))
+		}
 	}
-	return errors.Join(stopped, c.Proxy.Close())
+	return errors.Join(append(failed, c.Proxy.Close())...)
 }
 
 // Trouble returns the lines of the operator's log, from an offset, that tell of a panic or a data race, and the new

@@ -38,8 +38,17 @@ func fooBarSets() *Operator {
 		Foreign: func(u *unstructured.Unstructured) bool {
 			return u.GetKind() == "Job" && u.GetLabels()["test.example.com/operator"] == ""
 		},
-		Goals: []string{"G1", "G3", "G4", "G6", "G11", "G14", "G18"}, Share: 8, Scenarios: fooBarSetScenarios("foobarset-"),
+		Goals: []string{"G1", "G3", "G4", "G6", "G11", "G14", "G18"}, Share: 24, Sample: []string{"foobarset-template", "foobarset-foreign"}, Scenarios: fooBarSetScenarios("foobarset-"),
 	}
+}
+
+// fooBarSetsApart is the same operator with a process for each level.
+func fooBarSetsApart() *Operator {
+	o := fooBarSets()
+	o.Name, o.Sample, o.Scenarios = "foobarset-apart", []string{"apart-template"}, fooBarSetScenarios("apart-")
+	o.Processes = [][]string{{"--resources", "foobarsets"}, {"--resources", "foobartasks"}}
+	o.Goals = []string{"G1", "G2", "G3", "G18"}
+	return o
 }
 
 func fooBarSetScenarios(prefix string) []Scenario {

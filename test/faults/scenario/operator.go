@@ -18,6 +18,8 @@ type Operator struct {
 	Name    string
 	Package string   // what is built
 	Args    []string // of its command line; see sandbox.Options.Operator
+	// Processes are the further flags of each process of an operator that runs as several: faults kill one of them.
+	Processes [][]string
 	// User is the service account that the operator runs as, and Permissions are the manifests that allow it something.
 	User        string
 	Permissions []string
@@ -66,7 +68,7 @@ type Operator struct {
 
 // Operators are all that the rig takes.
 func Operators() []*Operator {
-	all := []*Operator{training(), fooBars(), fooBarSets(), foos(), mpi(), mpiV2Beta1()}
+	all := []*Operator{training(), fooBars(), fooBarSets(), fooBarSetsApart(), foos(), mpi(), mpiV2Beta1()}
 	for _, o := range all {
 		for i := range o.Scenarios {
 			s := &o.Scenarios[i]
