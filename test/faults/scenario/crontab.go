@@ -51,7 +51,7 @@ func dayOf(day int) time.Time {
 }
 
 // yearly is due at the beginning of one day of the year.
-func yearly(day int) string { return dayOf(day).Format("4 15 2 1 *") }
+func yearly(day int) string { return fmt.Sprintf("0 0 %d %d *", day, dayOf(day).Month()) }
 
 // jobOf is the Job of a run on that day.
 func jobOf(day int) string { return "{name}-" + strconv.FormatInt(dayOf(day).Unix()/60, 10) }
