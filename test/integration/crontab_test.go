@@ -1,0 +1,208 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"stoic/cli/cluster"
+	"stoic/test/operator"
+)
+
+const (
+	crontabUser   = "system:serviceaccount:crontab-operators:crontab-operator"
+	crontabDeploy = root + "/examples/operators/crontab/deploy"
+)
+
+// crontabs is a control plane with the operator of examples/operators/crontab, under the permissions that it ships with. It has no
+// nodes: pods wait until a test ends them.
+type crontabs struct {
+	*rig
+	program string
+	began   time.Time
+}
+
+// TestCronTab runs the operator for two minutes and more, with a kill in between; all that depends on the time of the day is made due
+// by a schedule of a moment in the past, and a record of a run before that.
+func TestCronTab(t *testing.T) {
+	t.Parallel() // it mostly waits
+	f := &crontabs{program: build(t, "./examples/operators/crontab/cmd", raceDetector()...), began: time.Now()}
+	f.rig = bareRig(t, cluster.Options{Nodes: -1, Users: map[string]string{"crontab": crontabUser}, CRDs: []string{filepath.Join(root, "test/fixtures/crontabs-open.yaml")}})
+	f.kubectl(t, nil, "apply", "-f", crontabDeploy+"/namespace.yaml", "-f", crontabDeploy+"/rbac.yaml")
+	f.namespace(t, "malformed")
+	f.storeMalformed(t)
+	f.kubectl(t, nil, "replace", "-f", crontabDeploy+"/crd")
+	minutes := f.beginMinutes(t)
+	p := f.start(t)
+	t.Run("scenarios", func(t *testing.T) {
+		sideBySide(t, f, map[string]func(*testing.T, *crontabs){
+			"malformed":   crontabMalformed,
+			"run":         crontabRun,
+			"scale":       crontabScale,
+			"suspend":     crontabSuspend,
+			"forbid":      crontabForbid,
+			"replace":     crontabReplace,
+			"history":     crontabHistory,
+			"refused":     crontabRefused,
+			"name taken":  crontabNameTaken,
+			"recreated":   crontabRecreated,
+			"status":      crontabStatusEdited,
+			"missed many": crontabMissedMany,
+			"by the CRD":  crontabByTheCRD,
+		})
+	})
+	p.kill(t)
+	f.kubectl(t, nil, "-n", "crontab-operators", "delete", "lease", "crontab-operator") // else the next one waits for its end
+	p = f.start(t)
+	t.Run("minutes", func(t *testing.T) { minutes.check(t) })
+	p.stop(t)
+	t.Run("CRD recreated", func(t *testing.T) { crontabCRDRecreated(t, f) })
+	for _, q := range f.requestsOf(t, crontabUser) {
+		if q.ResponseStatus.Code == http.StatusForbidden && q.ObjectRef.Namespace != "refused" {
+			t.Errorf("forbidden: %s %s", q.Verb, q.RequestURI)
+		}
+	}
+}
+
+func (f *crontabs) start(t *testing.T, more ...string) *process {
+	t.Helper()
+	return &process{operator.InTest(t, operator.Options{Command: []string{f.program, "--kubeconfig", "{kubeconfig}", "--leader-elect", "--leader-election-namespace",
+		"crontab-operators", "--metrics-bind-address", "{metrics}", "--health-probe-bind-address", "{probes}", "{flags}"}, Kubeconfig: f.cluster.UserKubeconfig("crontab"), Flags: more})}
+}
+
+func crontab(name, spec string) string {
+	if spec != "" {
+		spec = "\nspec: " + spec
+	}
+	return "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: " + name + "}" + spec + "\n"
+}
+
+// at is a schedule that is due once a year, in the minute of that time.
+func at(moment time.Time) string {
+	return moment.UTC().Format("4 15 2 1 *")
+}
+
+// jobAt is the name of the Job of a run.
+func jobAt(name string, moment time.Time) string {
+	return name + "-" + strconv.FormatInt(moment.Unix()/60, 10)
+}
+
+// ago is so many hours before the test began: a run that is due then has the same name all the time.
+func (f *crontabs) ago(hours int) time.Time { return f.began.Add(-time.Duration(hours) * time.Hour) }
+
+// due applies a CronTab that is due at a time in the past, and has it on record that the last run was before that.
+func (f *crontabs) due(t *testing.T, ns, name, spec string, moment time.Time) {
+	t.Helper()
+	f.apply(t, ns, crontab(name, `{cronSpec: "`+at(moment)+`", image: "busybox:1"`+spec+`}`))
+	f.patchStatus(t, ns, name, `{"status":{"lastScheduleTime":"`+f.ago(100).UTC().Format(time.RFC3339)+`"}}`)
+}
+
+func (f *crontabs) patch(t *testing.T, ns, name, patch string) {
+	t.Helper()
+	f.kubectl(t, nil, "-n", ns, "patch", "crontab", name, "--type=merge", "-p", patch)
+}
+
+func (f *crontabs) patchStatus(t *testing.T, ns, name, patch string) {
+	t.Helper()
+	f.kubectl(t, nil, "-n", ns, "patch", "crontab", name, "--subresource=status", "--type=merge", "-p", patch)
+}
+
+// again is due at another time.
+func (f *crontabs) again(t *testing.T, ns, name string, moment time.Time) {
+	t.Helper()
+	f.patch(t, ns, name, `{"spec":{"cronSpec":"`+at(moment)+`"}}`)
+}
+
+func (f *crontabs) read(t *testing.T, ns, name string) *unstructured.Unstructured {
+	t.Helper()
+	u, err := f.dynamic.Resource(runtimeschema.GroupVersionResource{Group: "stable.example.com", Version: "v1", Resource: "crontabs"}).Namespace(ns).Get(context.Background(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatalf("get %s/%s: %v", ns, name, err)
+	}
+	return u
+}
+
+// awaitReady waits until the condition Ready is such ("True Scheduled"), of the spec as it is, and says so.
+func (f *crontabs) awaitReady(t *testing.T, ns, name, want, says string) {
+	t.Helper()
+	await(t, ns+"/"+name+" to be "+want, func() (bool, string) {
+		u := f.read(t, ns, name)
+		ready, message := condition(u, "Ready")
+		generation, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration")
+		return ready == want && strings.Contains(message, says) && generation == u.GetGeneration(), fmt.Sprint(ready, ": ", message, ", ", u.Object["status"])
+	})
+}
+
+// statusOf is a field of a status, as text.
+func statusOf(u *unstructured.Unstructured, field string) string {
+	status, _ := u.Object["status"].(map[string]any)
+	return fmt.Sprint(status[field])
+}
+
+func (f *crontabs) jobs(t *testing.T, ns string) (all map[string]batchv1.Job) {
+	t.Helper()
+	list, err := f.typed.BatchV1().Jobs(ns).List(context.Background(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all = map[string]batchv1.Job{}
+	for _, j := range list.Items {
+		all[j.Name] = j
+	}
+	return all
+}
+
+// awaitJobs waits until there are these Jobs and no others, and all have their pods.
+func (f *crontabs) awaitJobs(t *testing.T, ns string, want ...string) {
+	t.Helper()
+	slices.Sort(want)
+	await(t, fmt.Sprint("the Jobs ", want), func() (bool, string) {
+		all := f.jobs(t, ns)
+		var saw []string
+		started := true
+		for name, j := range all {
+			saw = append(saw, fmt.Sprintf("%s of %d, %d active", name, *j.Spec.Parallelism, j.Status.Active))
+			started = started && (*j.Spec.Parallelism > 0 && j.Status.Active == *j.Spec.Parallelism || j.Status.CompletionTime != nil || j.Status.Failed > 0)
+		}
+		return slices.Equal(slices.Sorted(maps.Keys(all)), want) && started, strings.Join(saw, ", ")
+	})
+}
+
+// end all pods of a Job, as kubelets do, and wait for the Job's end.
+func (f *crontabs) end(t *testing.T, ns, name, phase string) {
+	t.Helper()
+	if phase == "Failed" { // at once, and not after six pods
+		f.kubectl(t, nil, "-n", ns, "patch", "job", name, "--type=merge", "-p", `{"spec":{"backoffLimit":0}}`)
+	}
+	pods, err := f.typed.CoreV1().Pods(ns).List(context.Background(), metav1.ListOptions{LabelSelector: "batch.kubernetes.io/job-name=" + name})
+	if err != nil || len(pods.Items) == 0 {
+		t.Fatalf("the pods of %s: %v", name, err)
+	}
+	for _, p := range pods.Items {
+		f.kubectl(t, nil, "-n", ns, "patch", "pod", p.Name, "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"`+phase+`"}}`)
+	}
+	await(t, "the end of Job "+name, func() (bool, string) {
+		j, there := f.jobs(t, ns)[name]
+		over := !there || slices.ContainsFunc(j.Status.Conditions, func(c batchv1.JobCondition) bool {
+			return (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == "True"
+		})
+		return over, fmt.Sprintf("%+v", j.Status)
+	})
+}
+
+func (f *crontabs) awaitEvent(t *testing.T, ns, name, reason, path, says string) {
+	t.Helper()
+	(&foobars{rig: f.rig}).awaitEvent(t, ns, name, reason, path, says)
+}
