@@ -28,7 +28,7 @@ func malformedMyDeployments() []malformed {
 		{name: "selector-list", path: "spec.selector", spec: with(`selector: [a]`, template)},
 		{name: "selector-key", path: `spec.selector.matchLabels["a b"]`, spec: with(`selector: {matchLabels: {"a b": c}}`, template)},
 		{name: "selector-operator", path: "spec.selector.matchExpressions[0].operator", spec: with(`selector: {matchExpressions: [{key: a, operator: Near}]}`, template)},
-		{name: "selector-other", path: "spec.template.metadata.labels", spec: with(`selector: {matchLabels: {app: y}}`, template)},
+		{name: "selector-other", path: "spec.template.metadata.labels", spec: with(`selector: {matchLabels: {app: other}}`, template)},
 		{name: "template-absent", path: "spec.template", spec: with(selector)},
 		{name: "template-string", path: "spec.template", spec: with(selector, `template: x`)},
 		{name: "template-image", path: "spec.template.spec.containers[0].image", spec: with(selector, `template: {metadata: {labels: {app: x}}, spec: {containers: [{name: c, image: 7}]}}`)},
