@@ -84,9 +84,9 @@ type Owned struct {
 	// is called with objects that are well-formed and not being deleted. What it selects of the objects that have no controller
 	// and are not being deleted are Children.Orphans of the oldest owner that claims them, and of no other: two owners never
 	// take turns. What it does not select of the owner's children is in Children.Unclaimed. Nothing is written unless a plan
-	// says so: see schema.Candidate. Labels and owner references of all objects that Selector selects are kept in memory, so it
-	// has no place beside Slim functions that save it; with SlimTyped, Names must have the labels. A cluster-scoped owner claims
-	// in all namespaces. It has no effect beside OwnerAnnotation, and what is seen through another child is not claimed.
+	// says so: see schema.Candidate. Labels and owner references of all objects that Selector selects are kept in memory; with
+	// SlimTyped, Names must have the labels. A cluster-scoped owner claims in all namespaces. What names its owner by
+	// OwnerAnnotation has one, and what is seen through another child is not claimed.
 	Claims func(owner *convert.Result) labels.Selector
 	// Unwatched: objects of the resource are neither listed nor watched, so the operator needs the permissions to create and
 	// to get them, and no other. No child of it is ever seen; to create one that is there already is no error. While one cannot

@@ -379,7 +379,7 @@ func TestWhateverHappens(t *testing.T) {
 		c := &cluster{t: t, watch: Watches()[0], pods: map[string]*unstructured.Unstructured{}, now: clock()}
 		c.object = &unstructured.Unstructured{Object: map[string]any{"apiVersion": group + "/v1", "kind": "MyDeployment",
 			"metadata": map[string]any{"name": "web", "namespace": "team", "uid": "d1", "generation": int64(1), "resourceVersion": "1"},
-			"spec":     map[string]any{"replicas": int64(3), "selector": map[string]any{"matchLabels": map[string]any{"app": "web"}}, "template": template("a"), "strategy": c.strategy()}}}
+			"spec":     map[string]any{"replicas": int64(3), "minReadySeconds": int64(rapid.SampledFrom([]int{0, 30}).Draw(t, "min ready")), "selector": map[string]any{"matchLabels": map[string]any{"app": "web"}}, "template": template("a"), "strategy": c.strategy()}}}
 		c.changed()
 		for range rapid.IntRange(0, 80).Draw(t, "steps") {
 			c.step()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
@@ -47,6 +48,13 @@ func (c *Case) Is(v history.Version) bool { return v.Resource == c.Subject.Resou
 func (c *Case) Deleted(v history.Version) bool {
 	return slices.ContainsFunc(c.Journal, func(e proxy.Entry) bool {
 		return e.Verb == "delete" && took(e) && e.Resource == v.Resource.Resource && condition(e) == v.Object.GetUID()
+	})
+}
+
+// Created says whether the operator asked for the object of a version, and the API server granted it.
+func (c *Case) Created(v history.Version) bool {
+	return slices.ContainsFunc(c.Journal, func(e proxy.Entry) bool {
+		return e.Verb == "create" && took(e) && e.Resource == v.Resource.Resource && strings.Contains(string(e.Body), string(v.Object.GetUID()))
 	})
 }
 
@@ -108,11 +116,26 @@ func ours(c *Case) (found []string) {
 		if object == nil {
 			continue // it was nothing that is in the history, which the counts tell of
 		}
-		if owner := c.Controller(object, e.Began); c.Objects[owner] == nil {
+		if owner := c.Controller(object, e.Began); c.Objects[owner] == nil && !c.adopts(e, owner) {
 			found = append(found, fmt.Sprintf("%s %s %s, which %s controls", e.Verb, e.Resource, e.Name, orNobody(owner)))
 		}
 	}
 	return found
+}
+
+// adopts says whether a request does no more than to make an object of the run the controller of one that has none.
+func (c *Case) adopts(e proxy.Entry, owner types.UID) bool {
+	var body struct {
+		Metadata struct {
+			OwnerReferences []metav1.OwnerReference `json:"ownerReferences"`
+		} `json:"metadata"`
+	}
+	if !c.rules.Adopts || owner != "" || e.Verb != "patch" || json.Unmarshal(e.Request.Body, &body) != nil {
+		return false
+	}
+	return slices.ContainsFunc(body.Metadata.OwnerReferences, func(o metav1.OwnerReference) bool {
+		return o.Controller != nil && *o.Controller && c.Objects[o.UID] != nil
+	})
 }
 
 func orNobody(uid types.UID) string {

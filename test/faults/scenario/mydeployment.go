@@ -1,0 +1,253 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"stoic/test/faults/history"
+	"stoic/test/faults/oracle"
+)
+
+// myDeployments is the operator of examples/operators/mydeployment.
+func myDeployments() *Operator {
+	const deploy = "examples/operators/mydeployment/deploy/"
+	return &Operator{Name: "mydeployment", Package: "./examples/operators/mydeployment/cmd",
+		Args: []string{"--kubeconfig", "{kubeconfig}", "--namespace", "{namespace}", "--metrics-bind-address", "0", "--health-probe-bind-address", "0", "{flags}"},
+		User: "system:serviceaccount:mydeployment-system:mydeployment-operator", Permissions: []string{deploy + "namespace.yaml", deploy + "rbac.yaml"},
+		// Its schema takes anything: a malformed MyDeployment must come as far as the operator.
+		CRDs:     []string{"test/fixtures/mydeployments-open.yaml"},
+		Resource: schema.GroupVersionResource{Group: "apps.example.com", Version: "v1", Resource: "mydeployments"}, Dependents: []schema.GroupVersionResource{core("pods")},
+		Rules: oracle.Rules{Settled: myDeploymentSettled, Restores: isComplete, Status: myDeploymentStatus, Owner: history.Owner, Adopts: true,
+			Writes: func(reference int) int { return 2*reference + 10 }, Always: []func(*oracle.Case) []string{neverTooMany, neverTooFew}},
+		Statuses: map[string]any{
+			"nothing at all":         nil,
+			"no conditions":          map[string]any{"conditions": []any{}},
+			"a condition of its own": map[string]any{"conditions": []any{map[string]any{"type": "Weather", "status": "Unknown"}}},
+			"a future generation":    map[string]any{"observedGeneration": 77},
+			"counts of a million":    map[string]any{"replicas": 1000000, "availableReplicas": -5},
+			"another selector":       map[string]any{"selector": "app=other"},
+			"failures to come":       map[string]any{"failures": 9, "lastReplacementTime": "2199-01-01T00:00:00Z", "lastProgressTime": "2199-01-01T00:00:00Z"},
+			"conditions of a string": map[string]any{"conditions": "none"},
+		},
+		Goals: []string{"G1", "G3", "G4", "G6", "G11", "G14", "G18"}, Share: 4, Basics: true, Scenarios: myDeploymentScenarios(),
+	}
+}
+
+func myDeploymentScenarios() []Scenario {
+	const path = "spec.template.spec.containers[0].resources.limits.cpu"
+	image := func(image, more string) string {
+		return fmt.Sprintf(`{"spec":{"template":{"spec":{%s"containers":[{"name":"c","image":%q}]}}}}`, more, image)
+	}
+	malformed := `{"spec":{"template":{"spec":{"containers":[{"name":"c","image":"v2","resources":{"limits":{"cpu":"1e1.5"}}}]}}}}`
+	again := Scenario{Name: "mydeployment-recreated", Manifest: myDeployment("1", "0"), End: complete("v1", 2, 0)}
+	adopted := Scenario{Name: "mydeployment-adopted", Manifest: myDeployment("1", "0"), End: complete("v1", 2, 1)}
+	once, left := again, adopted
+	again.Steps = []Step{drop(metav1.DeletePropagationBackground, complete("v1", 2, 1)), anew(once)}
+	adopted.Steps = []Step{drop(metav1.DeletePropagationOrphan, complete("v1", 2, 1)), anew(left)}
+	return []Scenario{
+		{Name: "mydeployment-created", Manifest: myDeployment("1", "0"), End: complete("v1", 2, 1)},
+		{Name: "mydeployment-rolled-out", Manifest: myDeployment("1", "0"),
+			Steps: []Step{edit("another image", complete("v1", 2, 1), image("v2", ""))}, End: complete("v2", 2, 1)},
+		{Name: "mydeployment-replaced", Manifest: myDeployment("0", "1"),
+			Steps: []Step{edit("another image", complete("v1", 2, 1), image("v2", ""))}, End: complete("v2", 2, 1)},
+		// The second edit comes when a pod of the first one is there, which will never be ready.
+		{Name: "mydeployment-half-way", Manifest: myDeployment("1", "0"),
+			Steps: []Step{edit("another image", complete("v1", 2, 1), image("v2", `"nodeSelector":{"no":"where"},`)),
+				edit("a third image", all(podsWith("v2", 1), podsWith("v1", 2)), image("v3", `"nodeSelector":null,`))}, End: complete("v3", 2, 1)},
+		{Name: "mydeployment-scaled", Manifest: myDeployment("1", "0"),
+			Steps: []Step{edit("to 0", complete("v1", 2, 1), `{"spec":{"replicas":0}}`), edit("and back", complete("v1", 0, 0), `{"spec":{"replicas":2}}`)}, End: complete("v1", 2, 2)},
+		adopted,
+		// Another name cannot be taken while the failed pod has its own: there is no room for one more.
+		{Name: "mydeployment-failed", Manifest: myDeployment("0", "1"), Steps: []Step{podFails(complete("v1", 2, 1))}, End: complete("v1", 2, 0)},
+		{Name: "mydeployment-repaired", Paths: []string{path}, Manifest: myDeployment("1", "0"),
+			Steps: []Step{edit("malformed", complete("v1", 2, 1), malformed), edit("repair", all(was("Stalled"), reported(path), podsWith("v1", 2)), image("v3", ""))}, End: complete("v3", 2, 1)},
+		{Name: "mydeployment-malformed", Paths: []string{path}, Manifest: myDeployment("1", "0"),
+			Steps: []Step{edit("malformed", complete("v1", 2, 1), malformed)}, End: all(was("Stalled"), reported(path), podsWith("v1", 2))},
+		again,
+	}
+}
+
+// myDeployment is the manifest of one. The labels are the same in all runs: the names of pods have the hash of the template in them.
+func myDeployment(surge, unavailable string) func(string) string {
+	return func(name string) string {
+		return fmt.Sprintf(`{apiVersion: apps.example.com/v1, kind: MyDeployment, metadata: {name: %s}, spec: {replicas: 2, selector: {matchLabels: {app: web}}, strategy: {maxSurge: %s, maxUnavailable: %s},
+			template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: v1}]}}}}`, name, surge, unavailable)
+	}
+}
+
+// imageOf a pod.
+func imageOf(pod *unstructured.Unstructured) string {
+	containers, _, _ := unstructured.NestedSlice(pod.Object, "spec", "containers")
+	for _, c := range containers {
+		if m, ok := c.(map[string]any); ok {
+			return fmt.Sprint(m["image"])
+		}
+	}
+	return ""
+}
+
+// podsWith an image: there are so many that are not being deleted.
+func podsWith(image string, n int) Check {
+	return func(v history.View) (bool, string) {
+		found := 0
+		for _, p := range v.Pods {
+			if imageOf(p) == image && p.GetDeletionTimestamp() == nil {
+				found++
+			}
+		}
+		return found == n, fmt.Sprintf("want %d pods of %s; %s", n, image, describe(v))
+	}
+}
+
+// complete: the status says so of the spec as it is, and there are so many pods of that image that run, the n-th of their names each
+// (0 is any), and no others.
+func complete(image string, n, incarnation int) Check {
+	return func(v history.View) (bool, string) {
+		ok := isComplete(v.Job) && len(v.Pods) == n
+		for _, p := range v.Pods {
+			ok = ok && runs(p) && imageOf(p) == image && history.Owner(p) == v.Job.GetUID() && (incarnation == 0 || v.Incarnations[p.GetUID()] == incarnation)
+		}
+		return ok, fmt.Sprintf("want it complete with %d pods of %s; %s", n, image, describe(v))
+	}
+}
+
+// isComplete: the status says that the roll-out of the spec as it is has ended.
+func isComplete(u *unstructured.Unstructured) bool {
+	return observed(u) && slices.ContainsFunc(history.Conditions(u), func(c history.Condition) bool { return c.Type == "Progressing" && c.Reason == "Complete" })
+}
+
+func myDeploymentSettled(u *unstructured.Unstructured) bool {
+	return isComplete(u) || observed(u) && history.Is(u, "Stalled")
+}
+
+// myDeploymentStatus is all of it but times, what failed on the way, and the wording of conditions.
+func myDeploymentStatus(u *unstructured.Unstructured) map[string]any {
+	found := map[string]any{"observed": observed(u)}
+	for _, field := range []string{"replicas", "readyReplicas", "updatedReplicas", "availableReplicas", "selector"} {
+		found[field], _, _ = unstructured.NestedFieldCopy(u.Object, "status", field)
+	}
+	var conditions []string
+	for _, c := range history.Conditions(u) {
+		conditions = append(conditions, fmt.Sprintf("%s=%s (%s)", c.Type, c.Status, c.Reason))
+	}
+	found["conditions"] = strings.Join(conditions, ", ")
+	return found
+}
+
+// podFails is a kubelet's: the first pod fails.
+func podFails(when Check) Step {
+	failed := func(v history.View) (bool, string) {
+		return slices.ContainsFunc(v.Pods, func(p *unstructured.Unstructured) bool { return ended(p) || v.Incarnations[p.GetUID()] > 1 }), describe(v)
+	}
+	return Step{"a pod fails", either(failed, when), func(ctx context.Context, a Actor) error {
+		view := a.Run.View()
+		if done, _ := failed(view); done || len(view.Pods) == 0 {
+			return nil
+		}
+		return a.conclude(ctx, view.Pods[0], 1)
+	}}
+}
+
+// allowed is how many pods a spec lets there be, and how many must be available; known is false for one that is malformed.
+func allowed(u *unstructured.Unstructured) (most, least int64, known bool) {
+	n, ok1, err1 := unstructured.NestedInt64(u.Object, "spec", "replicas")
+	surge, ok2, err2 := unstructured.NestedInt64(u.Object, "spec", "strategy", "maxSurge")
+	unavailable, ok3, err3 := unstructured.NestedInt64(u.Object, "spec", "strategy", "maxUnavailable")
+	return n + surge, n - unavailable, ok1 && ok2 && ok3 && err1 == nil && err2 == nil && err3 == nil
+}
+
+// pods of one MyDeployment at a version, and what its last two specs allow: a decision may rest on the former one.
+type podsAt struct {
+	pods        map[types.UID]*unstructured.Unstructured
+	most, least []int64
+}
+
+// eachVersion calls a rule at every version of a pod, with what there was just before it.
+func eachVersion(c *oracle.Case, rule func(before podsAt, owner types.UID, v history.Version) string) (found []string) {
+	all := map[types.UID]*podsAt{}
+	of := func(uid types.UID) *podsAt {
+		if all[uid] == nil {
+			all[uid] = &podsAt{pods: map[types.UID]*unstructured.Unstructured{}}
+		}
+		return all[uid]
+	}
+	for _, v := range c.Versions {
+		uid := v.Object.GetUID()
+		if c.Is(v) {
+			if most, least, known := allowed(v.Object); known && v.Type != watch.Deleted {
+				at := of(uid)
+				at.most, at.least = append(at.most, most), append(at.least, least)
+			}
+			continue
+		}
+		if v.Resource != core("pods") {
+			continue
+		}
+		owner := history.Owner(v.Object)
+		if c.Objects[owner] != nil {
+			if text := rule(*of(owner), owner, v); text != "" {
+				found = append(found, text+", at resourceVersion "+v.Object.GetResourceVersion())
+			}
+		}
+		for _, at := range all {
+			delete(at.pods, uid)
+		}
+		if v.Type != watch.Deleted {
+			of(owner).pods[uid] = v.Object
+		}
+	}
+	return found
+}
+
+// last are the values of the last two specs: those before and after an edit, of which there may be several versions.
+func lastTwo(values []int64) (found []int64) {
+	for i := len(values) - 1; i >= 0 && len(found) < 2; i-- {
+		if !slices.Contains(found, values[i]) {
+			found = append(found, values[i])
+		}
+	}
+	return found
+}
+
+// neverTooMany: no pod is created when there are as many as the strategy allows, terminating ones counted.
+func neverTooMany(c *oracle.Case) []string {
+	return eachVersion(c, func(before podsAt, owner types.UID, v history.Version) string {
+		if before.pods[v.Object.GetUID()] != nil || v.Type == watch.Deleted || len(before.most) == 0 {
+			return ""
+		}
+		if most := slices.Max(lastTwo(before.most)); int64(len(before.pods)) >= most && c.Created(v) {
+			return "pod " + v.Object.GetName() + " is created beside " + strconv.Itoa(len(before.pods)) + ", most are " + fmt.Sprint(most)
+		}
+		return ""
+	})
+}
+
+// neverTooFew: the operator deletes no available pod when no more are available than must be.
+func neverTooFew(c *oracle.Case) []string {
+	return eachVersion(c, func(before podsAt, owner types.UID, v history.Version) string {
+		was := before.pods[v.Object.GetUID()]
+		begins := was != nil && was.GetDeletionTimestamp() == nil && (v.Object.GetDeletionTimestamp() != nil || v.Type == watch.Deleted)
+		if !begins || !history.Is(was, "Ready") || len(before.least) == 0 || !c.Deleted(v) {
+			return ""
+		}
+		available := int64(-1)
+		for _, p := range before.pods {
+			if history.Is(p, "Ready") && p.GetDeletionTimestamp() == nil {
+				available++
+			}
+		}
+		if least := slices.Min(lastTwo(before.least)); available < least {
+			return fmt.Sprintf("pod %s is deleted, which leaves %d available, least are %d", v.Object.GetName(), available, least)
+		}
+		return ""
+	})
+}

@@ -1,0 +1,114 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/watch"
+
+	"stoic/test/faults/history"
+	"stoic/test/faults/oracle"
+	"stoic/test/faults/proxy"
+)
+
+// recordedPods is a run in the making: each line is "TYPE KIND NAME UID" and more in YAML.
+func recordedPods(t *testing.T, lines ...string) *history.Run {
+	t.Helper()
+	o := myDeployments()
+	var versions []history.Version
+	for i, line := range lines {
+		words := strings.SplitN(line, " ", 5)
+		resource := core("pods")
+		if words[1] == "MyDeployment" {
+			resource = o.Resource
+		}
+		versions = append(versions, history.Version{At: time.Unix(int64(i+1), 0), Type: watch.EventType(words[0]), Resource: resource, Object: object(t, "ns", words[2], i+1, words[1], words[3], words[4:])})
+	}
+	return history.Of(history.Subject{Resource: o.Resource, Namespace: "ns", Name: "m"}, versions...)
+}
+
+// TestMyDeploymentRules: each of these histories breaks one rule, or none.
+func TestMyDeploymentRules(t *testing.T) {
+	spec := func(change string, n, surge, unavailable int) string {
+		return fmt.Sprintf("%s MyDeployment m u {metadata: {generation: %d}, spec: {replicas: %d, strategy: {maxSurge: %d, maxUnavailable: %d}}}", change, n, n, surge, unavailable)
+	}
+	const owner = `ownerReferences: [{apiVersion: apps.example.com/v1, kind: MyDeployment, name: m, uid: u, controller: true}]`
+	pod := func(change, name, state string) string {
+		text := map[string]string{"new": "", "ready": `, status: {conditions: [{type: Ready, status: "True"}]}`,
+			"deleting": `, status: {conditions: [{type: Ready, status: "True"}]}`}[state]
+		deleting := ""
+		if state == "deleting" {
+			deleting = `, deletionTimestamp: "2026-01-01T00:00:00Z"`
+		}
+		return fmt.Sprintf("%s Pod m-%s %s {metadata: {%s%s}%s}", change, name, name, owner, deleting, text)
+	}
+	two := []string{spec("ADDED", 2, 1, 0), pod("ADDED", "a", "new"), pod("ADDED", "b", "new"), pod("MODIFIED", "a", "ready"), pod("MODIFIED", "b", "ready")}
+	orphan := "ADDED Pod m-o o {metadata: {labels: {a: b}}}"
+	for name, test := range map[string]struct {
+		lines   []string
+		deletes string // UIDs of what the operator deletes
+		adopts  string // the same of what it makes its own
+		want    string
+	}{
+		"as many as may be":        {append(two, pod("ADDED", "c", "new")), "", "", ""},
+		"one too many":             {append(two, pod("ADDED", "c", "new"), pod("ADDED", "d", "new")), "", "", "pod m-d is created beside 3, most are 3"},
+		"beside a terminating one": {append(two, pod("ADDED", "c", "new"), pod("MODIFIED", "a", "deleting"), pod("ADDED", "d", "new")), "", "", "pod m-d is created beside 3, most are 3"},
+		"when that is gone":        {append(two, pod("ADDED", "c", "new"), pod("MODIFIED", "a", "deleting"), pod("DELETED", "a", "deleting"), pod("ADDED", "d", "new")), "", "", ""},
+		"just after scaling":       {append(two, spec("MODIFIED", 0, 1, 0), pod("ADDED", "c", "new")), "", "", ""},
+		"too few":                  {append(two, pod("MODIFIED", "a", "deleting")), "a", "", "pod m-a is deleted, which leaves 1 available, least are 2"},
+		"too few by somebody":      {append(two, pod("MODIFIED", "a", "deleting")), "", "", ""},
+		"one that is not ready":    {append(two, pod("ADDED", "c", "new"), pod("DELETED", "c", "new")), "c", "", ""},
+		"when there is another":    {append(two, pod("ADDED", "c", "new"), pod("MODIFIED", "c", "ready"), pod("MODIFIED", "a", "deleting"), pod("DELETED", "a", "deleting")), "a", "", ""},
+		"scaled down":              {append(two, spec("MODIFIED", 1, 1, 0), pod("MODIFIED", "a", "deleting")), "a", "", ""},
+		"adopted":                  {append(two, orphan, pod("MODIFIED", "o", "new")), "", "o", ""},
+		"an orphan is deleted":     {append(two, orphan, "DELETED Pod m-o o {metadata: {labels: {a: b}}}"), "o", "", "delete pods m-o, which nobody controls"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := recordedPods(t, test.lines...)
+			var journal []proxy.Entry
+			for _, line := range test.lines {
+				if words := strings.Fields(line); words[0] == "ADDED" && words[1] == "Pod" && words[2] != "m-o" {
+					journal = append(journal, proxy.Entry{Forwarded: true, Code: 201, Body: []byte(`{"metadata":{"uid":"` + words[3] + `"}}`),
+						Request: proxy.Request{Verb: "create", Resource: "pods", Namespace: "ns", Name: words[2]}})
+				}
+			}
+			for _, uid := range strings.Fields(test.deletes) {
+				journal = append(journal, proxy.Entry{Forwarded: true, Code: 200, Request: proxy.Request{Verb: "delete", Resource: "pods", Namespace: "ns", Name: "m-" + uid,
+					Body: []byte(`{"preconditions":{"uid":"` + uid + `"}}`)}})
+			}
+			for _, uid := range strings.Fields(test.adopts) {
+				journal = append(journal, proxy.Entry{Began: time.Unix(int64(len(test.lines)-1), 0), Forwarded: true, Code: 200, Request: proxy.Request{Verb: "patch", Resource: "pods", Namespace: "ns", Name: "m-" + uid,
+					Body: []byte(`{"metadata":{"uid":"` + uid + `","ownerReferences":[{"uid":"u","controller":true}]}}`)}})
+			}
+			rules := myDeployments().Rules
+			var broken []string
+			for _, v := range oracle.Judge(rules, run, journal, nil, oracle.Observe(rules, run, journal), oracle.Limits{}) {
+				broken = append(broken, v.Text)
+			}
+			got := strings.Join(broken, "; ")
+			if test.want == "" && got != "" || test.want != "" && !strings.HasPrefix(got, test.want) || len(broken) > 1 {
+				t.Errorf("found %q, want %q", got, test.want)
+			}
+			if rules.Adopts = false; test.adopts != "" && len(oracle.Judge(rules, run, journal, nil, oracle.Observe(rules, run, journal), oracle.Limits{})) == 0 {
+				t.Error("an operator that does not adopt may do so")
+			}
+		})
+	}
+}
+
+// TestMyDeploymentSettled: it is complete, or stalled, of the spec as it is.
+func TestMyDeploymentSettled(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{metadata: {generation: 2}, status: {observedGeneration: 2, conditions: [{type: Progressing, status: "True", reason: Complete}]}}`:    true,
+		`{metadata: {generation: 2}, status: {observedGeneration: 2, conditions: [{type: Stalled, status: "True"}]}}`:                          true,
+		`{metadata: {generation: 2}, status: {observedGeneration: 1, conditions: [{type: Progressing, status: "True", reason: Complete}]}}`:    false,
+		`{metadata: {generation: 2}, status: {observedGeneration: 2, conditions: [{type: Progressing, status: "True", reason: Progressing}]}}`: false,
+		`{metadata: {generation: 2}}`: false,
+	} {
+		if got := myDeploymentSettled(recordedPods(t, "ADDED MyDeployment m u "+text).View().Job); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
