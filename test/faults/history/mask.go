@@ -12,8 +12,15 @@ import (
 // Generated takes the place of what differs between two runs because somebody has drawn it.
 const Generated = "GENERATED"
 
+// ordinalLabel is on the pods of a MyDeployment, which are equal: the ordinal in the name of one is the lowest that was free, which
+// depends on how long others took to terminate.
+const ordinalLabel = "apps.example.com/template-hash"
+
 // NameOf an object, by which it is known in two runs. What the API server puts behind a generateName is drawn.
 func NameOf(u *unstructured.Unstructured) string {
+	if at := strings.LastIndexByte(u.GetName(), '-'); at > 0 && u.GetKind() == "Pod" && u.GetLabels()[ordinalLabel] != "" {
+		return u.GetName()[:at+1] + Generated
+	}
 	if prefix := u.GetGenerateName(); prefix != "" && strings.HasPrefix(u.GetName(), prefix) {
 		return prefix + Generated
 	}

@@ -72,3 +72,26 @@ func TestNameOf(t *testing.T) {
 		}
 	}
 }
+
+// TestNameOfAnEqualPod: of a MyDeployment's pod the ordinal is no part of what it is; of any other pod it is.
+func TestNameOfAnEqualPod(t *testing.T) {
+	pod := func(name, kind string, labels map[string]string) *unstructured.Unstructured {
+		u := &unstructured.Unstructured{Object: map[string]any{}}
+		u.SetKind(kind)
+		u.SetName(name)
+		u.SetLabels(labels)
+		return u
+	}
+	hash := map[string]string{ordinalLabel: "0123456789"}
+	for _, c := range []struct {
+		u    *unstructured.Unstructured
+		want string
+	}{
+		{pod("web-0123456789-3", "Pod", hash), "web-0123456789-" + Generated}, {pod("web", "Pod", hash), "web"},
+		{pod("web-worker-3", "Pod", nil), "web-worker-3"}, {pod("web-0123456789-3", "Service", hash), "web-0123456789-3"},
+	} {
+		if got := NameOf(c.u); got != c.want {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+	}
+}
