@@ -36,11 +36,18 @@ func RegisterDeletions() error {
 // The stage that ends a pod patches it before it deletes it, and the patch carries the UID and the condition
 // simulation.DeletedCondition. What the last such patch said is what a deletion is for.
 type deletions struct {
-	mu   sync.Mutex
-	uids map[string]types.UID // by the path of the pod
+	mu  sync.Mutex
+	all map[string]deletion // by the path of the pod
 }
 
-func newDeletions() *deletions { return &deletions{uids: map[string]types.UID{}} }
+// deletion of a pod that a patch has said something of.
+type deletion struct {
+	uid types.UID
+	// accepted: a patch of this pod was. That another one is refused, as it came from an older view, changes nothing then.
+	accepted bool
+}
+
+func newDeletions() *deletions { return &deletions{all: map[string]deletion{}} }
 
 // Login is part of what a plugin must have.
 func (d *deletions) Login() error { return nil }
@@ -91,10 +98,10 @@ func (t *byUID) patch(r *http.Request, pod string) (*http.Response, error) {
 	if err := json.Unmarshal(body, &patch); err != nil {
 		return nil, fmt.Errorf("read the patch of %s: %w", pod, err)
 	}
-	t.set(pod, patch.UID)
+	t.note(pod, patch.UID)
 	response, err := t.send(r)
-	if err == nil && over(response.StatusCode) && response.StatusCode != http.StatusOK {
-		t.set(pod, "")
+	if err == nil && over(response.StatusCode) {
+		t.answered(pod, patch.UID, response.StatusCode == http.StatusOK)
 	}
 	return response, err
 }
@@ -121,7 +128,7 @@ func (t *byUID) delete(r *http.Request, pod string) (*http.Response, error) {
 	r.Header.Set("Content-Type", "application/json")
 	response, err := t.send(r)
 	if err == nil && over(response.StatusCode) {
-		t.set(pod, "")
+		t.forget(pod)
 	}
 	return response, err
 }
@@ -138,17 +145,34 @@ func over(code int) bool {
 func (d *deletions) get(pod string) types.UID {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.uids[pod]
+	return d.all[pod].uid
 }
 
-func (d *deletions) set(pod string, uid types.UID) {
+// note that a patch of a pod is on its way.
+func (d *deletions) note(pod string, uid types.UID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if uid == "" {
-		delete(d.uids, pod)
-		return
+	if d.all[pod].uid != uid {
+		d.all[pod] = deletion{uid: uid}
 	}
-	d.uids[pod] = uid
+}
+
+// answered notes what became of it.
+func (d *deletions) answered(pod string, uid types.UID, accepted bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case accepted:
+		d.all[pod] = deletion{uid, true}
+	case d.all[pod] == deletion{uid: uid}:
+		delete(d.all, pod)
+	}
+}
+
+func (d *deletions) forget(pod string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.all, pod)
 }
 
 // take the body of a request.

@@ -68,6 +68,7 @@ func TestDeletionsNameTheirPod(t *testing.T) {
 		"nothing said":             {"d1", nil, nil, "0"},
 		"not the end of a pod":     {"r1 d1", nil, nil, "1"},
 		"refused patch":            {"p1 d1", []int{409}, nil, "0 1"},
+		"refused once accepted":    {"p1 p1 d1", []int{200, 409}, []string{"only 1"}, "1"},
 		"once only":                {"p1 d1 d1", nil, []string{"only 1"}, "2"},
 		"outcome of patch unknown": {"p1 p1 d1", []int{503}, []string{"only 1"}, "0"},
 	} {
