@@ -76,8 +76,9 @@ func (o *object) judge(s seen) (found []string) {
 	if o.What == mutation.None().What && s.reported(func(e sentence) bool { return e.kind == "Warning" }) {
 		add("nothing is wrong with it, and its author is warned: %v", s.events)
 	}
-	// This does not rest on the converter: the schema alone says so.
-	if o.Contradicts && (o.Part == mutation.Present || o.Part == mutation.Absent) && !o.repaired {
+	// This does not rest on the converter: the schema alone says so. An empty object in a field without effect is as if it were not
+	// there, as programs write some.
+	if empty := o.What == "an empty object" && o.said.Rejection == nil; !empty && o.Contradicts && (o.Part == mutation.Present || o.Part == mutation.Absent) && !o.repaired {
 		path := o.Path.String()
 		if !s.reported(func(e sentence) bool { return e.kind == "Warning" && e.path == path }) {
 			add("what stands at %s is of no type that the schema allows, and nobody is told: %v; events %v", path, history.Conditions(s.object), s.events)
