@@ -62,7 +62,7 @@ func (p *plane) learnFrom(ctx context.Context, o *object) error {
 	if err != nil {
 		return err
 	}
-	if last.reported(func(e sentence) bool { return e.kind == "Warning" }) {
+	if last.reported(needless) {
 		return fmt.Errorf("nothing is wrong with an object of %s, and its author is warned: %v", o.kind.name, last.events)
 	}
 	h := healthy{state: history.State(last.object).Type, versions: last.versions, events: len(last.events)}
