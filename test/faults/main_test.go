@@ -75,6 +75,39 @@ func TestSubjects(t *testing.T) {
 	}
 }
 
+// TestMalformedIsAsked: who names scenarios or another goal does not ask for malformed objects; a plan finds the operator of its kind.
+func TestMalformedIsAsked(t *testing.T) {
+	for words, want := range map[string][2]bool{ // whether they are tried, and nothing else
+		"": {true, false}, "-goals G7": {true, true}, "-goals G7,G8": {true, true}, "-goals G1": {false, false}, "-goals G1,G7": {true, false}, "-scenarios fail": {false, false},
+		"-scenarios fail -goals G7": {true, true}, "-plan G7/foobars/x:7": {true, true}, "-plan G1/fail/x": {false, false}, "-sample": {true, false},
+	} {
+		o, err := parse(strings.Fields(words), &strings.Builder{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := [2]bool{o.wantsMalformed(), o.onlyMalformed()}; got != want {
+			t.Errorf("%q: %v, want %v", words, got, want)
+		}
+	}
+	for plan, want := range map[string]string{"G7/foobars/spec: null": "foobar", "G7/mpijobs.v2beta1/spec: null": "mpi-v2beta1", "G7/mpijobs/spec: null": "mpi", "G7/nobodies/spec: null": ""} {
+		o, err := parse([]string{"-plan", plan}, &strings.Builder{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := map[string]bool{}
+		for _, s := range asked(o) {
+			names[s.Operator.Name] = true
+		}
+		if got := strings.Join(slices.Sorted(maps.Keys(names)), " "); got != want {
+			t.Errorf("%s is of %q, want %q", plan, got, want)
+		}
+		kind, _, _ := strings.Cut(strings.TrimPrefix(plan, "G7/"), "/")
+		if !o.mutation(kind, "spec: null") || o.mutation(kind, "spec: true") || o.mutation("others", "spec: null") {
+			t.Errorf("%s does not choose itself alone", plan)
+		}
+	}
+}
+
 // TestOneOfG10: what a divergence prints to be tried again reaches the test that compares.
 func TestOneOfG10(t *testing.T) {
 	for flags, want := range map[string][]string{

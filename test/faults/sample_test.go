@@ -21,7 +21,7 @@ func TestSample(t *testing.T) {
 	if err != nil || !passed {
 		t.Errorf("error %v; passed: %v", err, passed)
 	}
-	for _, goal := range []string{"G0 ", "G1 ", "G18 "} {
+	for _, goal := range []string{"G0 ", "G1 ", "G7 ", "G18 "} {
 		if !strings.Contains(text.String(), "\n"+goal) {
 			t.Errorf("the table has no row for %s", goal)
 		}

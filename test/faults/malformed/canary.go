@@ -9,7 +9,7 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// healthy makes an object of one of the valid manifests, beside all malformed ones.
+// healthyObject is one of one of the valid manifests, beside all malformed ones.
 func (p *plane) healthyObject(k *kind, base int) (*object, error) {
 	p.names++
 	places := scenario.Places{Namespace: quietSpace, Elsewhere: farSpace}
@@ -22,40 +22,52 @@ func (p *plane) healthyObject(k *kind, base int) (*object, error) {
 
 // learn what valid objects come to, and how many versions and events that takes.
 func (p *plane) learn(ctx context.Context) error {
+	var all []*object
 	for _, k := range p.kinds {
 		k.healthy = make([]healthy, len(k.Valid))
 		for base := range k.Valid {
 			o, err := p.healthyObject(k, base)
+			if err == nil {
+				err = p.create(ctx, o)
+			}
 			if err != nil {
 				return err
 			}
-			if err := p.create(ctx, o); err != nil {
-				return err
-			}
-			var last seen
-			if err := p.await(ctx, "a valid object of "+k.name+" to come to its end", func() (bool, string) {
-				last = p.sight.see(o.uid)
-				if last.object == nil {
-					return false, "nothing"
-				}
-				ok := observed(last.object) == o.generation && history.State(last.object).Type != "" && !history.Is(last.object, "Stalled")
-				return ok && p.sight.quiet() > 2*time.Second, fmt.Sprint(last.versions, last.object.Object["status"])
-			}); err != nil {
-				return err
-			}
-			if last.reported(func(e sentence) bool { return e.kind == "Warning" }) {
-				return fmt.Errorf("nothing is wrong with an object of %s, and its author is warned: %v", k.name, last.events)
-			}
-			k.healthy[base] = healthy{state: history.State(last.object).Type, versions: last.versions, events: len(last.events)}
-			k.healthy[base].status, _ = last.object.Object["status"].(map[string]any)
-			if err := p.remove(ctx, []*object{o}); err != nil {
-				return err
-			}
+			all = append(all, o)
 		}
+	}
+	for _, o := range all {
+		if err := p.learnFrom(ctx, o); err != nil {
+			return err
+		}
+	}
+	for _, k := range p.kinds {
 		if err := k.mutate(scenario.Places{Namespace: space(0), Elsewhere: farSpace}); err != nil {
 			return err
 		}
 	}
+	return p.remove(ctx, all)
+}
+
+// learnFrom a valid object, when nothing happens to any any more.
+func (p *plane) learnFrom(ctx context.Context, o *object) error {
+	var last seen
+	err := p.await(ctx, "a valid object of "+o.kind.name+" to come to its end", func() (bool, string) {
+		if last = p.sight.see(o.uid); last.object == nil {
+			return false, "nothing"
+		}
+		ok := observed(last.object) == o.generation && history.State(last.object).Type != "" && !history.Is(last.object, "Stalled")
+		return ok && p.sight.quiet() > 2*time.Second, fmt.Sprint(last.versions, last.object.Object["status"])
+	})
+	if err != nil {
+		return err
+	}
+	if last.reported(needless) {
+		return fmt.Errorf("nothing is wrong with an object of %s, and its author is warned: %v", o.kind.name, last.events)
+	}
+	h := healthy{state: history.State(last.object).Type, versions: last.versions, events: len(last.events)}
+	h.status, _ = last.object.Object["status"].(map[string]any)
+	o.healthy[o.base] = h
 	return nil
 }
 
@@ -68,8 +80,8 @@ func (p *plane) create(ctx context.Context, o *object) error {
 	return nil
 }
 
-// timeHealthy times healthy objects of all kinds, one after the other, until ctx ends and each kind had one. It returns how long each
-// took, by kind.
+// timeHealthy times healthy objects of all kinds, one after the other, until all else is over and each kind had one. It returns how
+// long each took, by kind.
 func (p *plane) timeHealthy(ctx context.Context, over <-chan struct{}) (took map[*kind][]time.Duration, err error) {
 	took = map[*kind][]time.Duration{}
 	for {

@@ -73,11 +73,12 @@ func (o *object) judge(s seen) (found []string) {
 			add("it is rejected for what was not changed: %v", r.Problems)
 		}
 	}
-	if o.What == mutation.None().What && s.reported(func(e sentence) bool { return e.kind == "Warning" }) {
+	if o.What == mutation.None().What && s.reported(needless) {
 		add("nothing is wrong with it, and its author is warned: %v", s.events)
 	}
-	// This does not rest on the converter: the schema alone says so.
-	if o.Contradicts && (o.Part == mutation.Present || o.Part == mutation.Absent) && !o.repaired {
+	// This does not rest on the converter: the schema alone says so. An empty object in a field without effect is as if it were not
+	// there, as programs write some.
+	if empty := o.What == "an empty object" && o.said.Rejection == nil; !empty && o.Contradicts && (o.Part == mutation.Present || o.Part == mutation.Absent) && !o.repaired {
 		path := o.Path.String()
 		if !s.reported(func(e sentence) bool { return e.kind == "Warning" && e.path == path }) {
 			add("what stands at %s is of no type that the schema allows, and nobody is told: %v; events %v", path, history.Conditions(s.object), s.events)
@@ -106,6 +107,12 @@ func (o *object) judge(s seen) (found []string) {
 		}
 	}
 	return append(found, o.statusProblems(s.object)...)
+}
+
+// needless: a warning to the author of an object that nothing is wrong with. API servers that are busy answer 404 to a RoleBinding
+// whose Role they have just created: the operator tells that, and creates it a moment later.
+func needless(e sentence) bool {
+	return e.kind == "Warning" && !(strings.Contains(e.message, "rolebindings.rbac.authorization.k8s.io") && strings.HasSuffix(e.message, "not found"))
 }
 
 // statusProblems are what the schema that is shipped finds in the status that the operator has written.

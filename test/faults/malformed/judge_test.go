@@ -128,6 +128,7 @@ func TestJudge(t *testing.T) {
 		"a status of another type":     {said(t, "", sound), shown(t, `{observedGeneration: 2, conditions: [{type: Ready, status: "True"}, 7]}`), "status.conditions[1]"},
 		"an odd message":               {said(t, "", sound), shown(t, ready, "Normal  a\u202eb"), "characters that confuse"},
 		"an odd condition":             {said(t, "", sound), shown(t, `{observedGeneration: 2, conditions: [{type: Ready, status: "True", message: "a\u001bb"}]}`), "characters that confuse"},
+		"a Role that is not known yet": {said(t, "", mutation.None()), shown(t, ready, `Warning  Error creating: create RoleBinding x: rolebindings.rbac.authorization.k8s.io "x" not found`), ""},
 		"a warning for nothing":        {said(t, "", mutation.None()), shown(t, ready, "Warning  x"), "its author is warned"},
 	} {
 		got := strings.Join(test.o.judge(test.s), "; ")

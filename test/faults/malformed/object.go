@@ -73,7 +73,7 @@ func newObject(k *kind, c choice, w way, p scenario.Places, name string) (*objec
 	return o, nil
 }
 
-// name of the object, which may have been changed.
+// id is the name of the object, which may have been changed.
 func (o *object) id() string {
 	meta, _ := o.spoiled["metadata"].(map[string]any)
 	name, _ := meta["name"].(string)

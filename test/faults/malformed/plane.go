@@ -28,7 +28,7 @@ const (
 	spaces = 3
 	// patience is how long nothing may happen before what is awaited will never come.
 	patience = 30 * time.Second
-	// look is how often what is awaited is looked at.
+	// glance is how often what is awaited is looked at.
 	glance = 50 * time.Millisecond
 )
 

@@ -30,9 +30,8 @@ type program struct {
 
 	process *operator.Process
 	// stop ends what asks whether the process is ready.
-	stop     context.CancelFunc
-	unready  atomic.Int64
-	baseline time.Time
+	stop    context.CancelFunc
+	unready atomic.Int64
 }
 
 // programsOf all operators: those that have the same command line are one process.
@@ -53,8 +52,8 @@ func programsOf(o Options) (all []*program, err error) {
 func listening(command []string) []string {
 	words := slices.Clone(command)
 	for i := range len(words) - 1 {
-		switch placeholder, known := map[string]string{"--metrics-bind-address": "{metrics}", "--health-probe-bind-address": "{probes}"}[words[i]]; {
-		case known && words[i+1] == "0":
+		placeholder, known := map[string]string{"--metrics-bind-address": "{metrics}", "--health-probe-bind-address": "{probes}"}[words[i]]
+		if known && words[i+1] == "0" {
 			words[i+1] = placeholder
 		}
 	}

@@ -123,7 +123,7 @@ func TestContradicts(t *testing.T) {
 	for name, want := range map[string]bool{
 		`spec.target: the number 7`: true, `spec.target: the text "7"`: false, `spec.target: null`: false, `spec.target: an empty list`: true, `spec.target: its text in a list`: true,
 		`spec.ports: its first item alone`: true, `spec.ports[0]: the number 1.5`: true, `spec.ports[0]: the text "7"`: true, `spec.ports[0]: the number -1`: false,
-		`spec.ports[0]: the number 2^63`: false, `spec.limits.cpu: the number 7`: false, `spec.limits.cpu: the text "1e1.5"`: false, `spec.limits.cpu: an empty object`: true,
+		`spec.ports[0]: the number 2^63`: false, `spec.limits.cpu: the number 7`: false, `spec.limits.cpu: the number 1.5`: false, `spec.limits.cpu: the text "1e1.5"`: false, `spec.limits.cpu: an empty object`: true,
 		`spec.limits: an empty list`: true, `spec: the text "x"`: true, `spec.mode: true`: true, `status: the text "x"`: false,
 	} {
 		i := slices.IndexFunc(all, func(m Mutation) bool { return m.Name() == name })

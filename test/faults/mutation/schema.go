@@ -36,8 +36,8 @@ func declared(s *Schema, p Path) *Schema {
 	return s
 }
 
-// contradicts: the schema declares a type, and no value of the type of v is of it. null is as if nothing stood there, and a
-// number that is too large to be an integer is a matter of size.
+// contradicts: the schema declares a type, and no value of the type of v is of it. null is as if nothing stood there, a number
+// that is too large to be an integer is a matter of size, and a quantity is read of a fraction, too, whatever its schema says.
 func contradicts(s *Schema, v any) bool {
 	if s == nil || s.Type == "" && !s.XIntOrString {
 		return false
@@ -62,7 +62,7 @@ func contradicts(s *Schema, v any) bool {
 	case json.Number:
 		return !s.XIntOrString && in("integer", "number")
 	case float64:
-		return in("number") && (v != float64(int64(v)) || in("integer") && !s.XIntOrString)
+		return !s.XIntOrString && in("number") && (v != float64(int64(v)) || in("integer"))
 	case []any:
 		return in("array")
 	case map[string]any:
