@@ -17,6 +17,11 @@ PARALLEL ?= 4
 # What make image pushes to, and the repository that the image names as its source; both may be empty.
 PUSH ?=
 SOURCE ?=
+# The image that the values of make chart name.
+REPOSITORY ?=
+DIGEST ?=
+# "all": an operator loses every right once, not only those that are different from others (docs/troubleshooting.md).
+RIGHTS ?=
 # A release of Kubernetes other than that of localcluster/go.mod (docs/supported-versions.md).
 KUBERNETES ?=
 # The race detector needs a C compiler; a machine without one still runs the tests.
@@ -30,7 +35,7 @@ EXAMPLE_CRDS = go run ./schema/crd -types ./examples/operators/$(1) -o examples/
 V2BETA1_CRDS := go run ./schema/crd -types ./training/kinds/v2beta1 -o deploy/mpijob-v2beta1 -infix=-v2beta1 -former=false
 
 .DEFAULT_GOAL := help
-.PHONY: help build image demo test unit integration e2e monitoring vuln faults fuzz bench bench-operators bench-convert generate verify
+.PHONY: help build image chart demo test unit integration e2e monitoring vuln faults fuzz bench bench-operators bench-convert generate verify
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +46,9 @@ build: ## write bin/stoic
 
 image: ## write bin/image for amd64 and arm64 without a container engine, with SBOMs; print the digest (PUSH=REF, SOURCE=URL)
 	@go -C tools/image run . -sbom -version '$(VERSION)' -source '$(SOURCE)' -push '$(PUSH)'
+
+chart: ## write bin/chart: the Helm chart of a release, whose values name its image (VERSION=v1.2.3, REPOSITORY, DIGEST)
+	@go -C tools/helm run ./package -version '$(VERSION)' -repository '$(REPOSITORY)' -digest '$(DIGEST)'
 
 demo: build ## try it: a real control plane, the operator, right jobs and wrong ones
 	@bin/stoic up --once
@@ -73,11 +81,11 @@ integration: ## run the tests on real control planes (KUBERNETES=1.35: only test
 	@echo "== integration tests (the first run compiles the control plane: some minutes)"
 	@go run ./cli/cluster/prepare -kubernetes '$(KUBERNETES)'
 ifneq ($(KUBERNETES),)
-	STOIC_KUBERNETES='$(KUBERNETES)' go test -count=1 -v -parallel $(PARALLEL) -timeout 30m ./test/integration
+	STOIC_RIGHTS='$(RIGHTS)' STOIC_KUBERNETES='$(KUBERNETES)' go test -count=1 -v -parallel $(PARALLEL) -timeout 30m ./test/integration
 else
 	go test $(RACE) -count=1 -v -parallel 3 -timeout 20m ./cli/cluster
 	go test -count=1 -v -run 'Flood|NamespaceTerminates' ./controller ./controller/events
-	go test -count=1 -v -parallel $(PARALLEL) -timeout 30m ./test/integration
+	STOIC_RIGHTS='$(RIGHTS)' go test -count=1 -v -parallel $(PARALLEL) -timeout 30m ./test/integration
 	@echo "== the tutorial for authors of operators, step by step; the same operator as others write it (docs/authors.md)"
 	go test -count=1 -v -timeout 20m ./test/authors
 	cd tools/comparison && go test -count=1 -v -timeout 20m .

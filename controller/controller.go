@@ -117,9 +117,12 @@ func leaseName(o Options) string {
 // MetricsPrefix is what the names of the engine's own metrics begin with.
 func MetricsPrefix(operator string) string { return strings.ReplaceAll(operator, "-", "_") }
 
+// Config is that of clients whose requests are counted with the controller's, and whose missing rights are.
+func (c *Controller) Config() *rest.Config { return c.metrics.Instrument(c.options.Config, c.log) }
+
 // connect makes the clients.
 func (c *Controller) connect() error {
-	config := c.metrics.Instrument(c.options.Config, c.log)
+	config := c.Config()
 	untyped, err := lean.NewUntyped(config)
 	if err != nil {
 		return err
@@ -253,7 +256,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	for _, w := range c.watchers {
 		running.Go(func() { w.objects.Serve(watching) })
 	}
-	lead := election.Election{Config: c.options.Config, Lease: c.options.Lease, Identity: c.options.Identity, Timing: c.timing, Log: c.log}
+	lead := election.Election{Config: c.Config(), Lease: c.options.Lease, Identity: c.options.Identity, Timing: c.timing, Log: c.log}
 	err := lead.Lead(ctx, func(leading, writing context.Context) error {
 		if !toolscache.WaitForCacheSync(leading.Done(), c.childrenReady) {
 			return nil // stopped before it began

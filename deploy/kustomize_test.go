@@ -73,7 +73,7 @@ func checkout(t *testing.T) (root string) {
 	}
 	for _, from := range []string{"../deploy", "../manifests"} {
 		err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() || filepath.Ext(path) != ".yaml" && entry.Name() != "Kustomization" {
+			if err != nil || entry.IsDir() || !slices.Contains([]string{".yaml", ".json"}, filepath.Ext(path)) && entry.Name() != "Kustomization" {
 				return err
 			}
 			text, err := os.ReadFile(path)
@@ -117,6 +117,9 @@ func changes(t *testing.T, from, to map[string]any) string {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(&out, "added %s\n", id)
+		if bytes.Count(text, []byte("\n")) > 100 { // rules and dashboards: TestMonitoringIsAdded
+			continue
+		}
 		for line := range strings.Lines(string(text)) {
 			out.WriteString("  " + line)
 		}
@@ -177,7 +180,7 @@ func TestOverlays(t *testing.T) {
 		t.Fatalf("overlays: %v, %v", dirs, err)
 	}
 	written := &txtar.Archive{Comment: archive.Comment}
-	for _, name := range append(dirs, "overlays/ha with components/pod-monitor") {
+	for _, name := range append(dirs, "overlays/ha with components/pod-monitor", "overlays/cert-manager with components/service-monitor-secure") {
 		from, with, more := strings.Cut(name, " with ")
 		dir := filepath.Join(root, "deploy", from)
 		if more {
@@ -195,6 +198,23 @@ func TestOverlays(t *testing.T) {
 	if *update {
 		if err := os.WriteFile(file, txtar.Format(written), 0o644); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestMonitoringIsAdded: the overlay is what kubectl apply -k deploy and deploy/monitoring install.
+func TestMonitoringIsAdded(t *testing.T) {
+	root := checkout(t)
+	want := objects(t, kustomize(t, root+"/deploy"))
+	added := objects(t, kustomize(t, root+"/deploy/monitoring"))
+	maps.Copy(want, added)
+	if diff := cmp.Diff(want, objects(t, kustomize(t, root+"/deploy/overlays/monitoring"))); diff != "" {
+		t.Errorf("-deploy and deploy/monitoring +the overlay:\n%s", diff)
+	}
+	for _, id := range []string{"kubeflow/ServiceMonitor/training-operator", "kubeflow/PrometheusRule/training-operator",
+		"kubeflow/ConfigMap/training-operator-dashboard-operator", "kubeflow/ConfigMap/training-operator-dashboard-jobs"} {
+		if added[id] == nil {
+			t.Errorf("deploy/monitoring does not install %s", id)
 		}
 	}
 }

@@ -289,9 +289,9 @@ func TestWatcherTellsPackagesFromComplaints(t *testing.T) {
 }
 
 func TestArguments(t *testing.T) {
-	o := Options{Users: map[string]string{"b": "bob", "a": "alice:x"}, CRDs: []string{"crd"}, Audit: true, History: true, GangScheduling: true}
+	o := Options{Users: map[string]string{"b": "bob", "a": "alice:x"}, CRDs: []string{"crd"}, Audit: true, History: true, GangScheduling: true, Strict: true}
 	got := strings.Join(o.arguments("/d"), " ")
-	if want := "up --dir /d --nodes 3 --user a=alice:x --user b=bob --crd crd --audit --history --gang-scheduling --temporary"; got != want {
+	if want := "up --dir /d --nodes 3 --user a=alice:x --user b=bob --crd crd --audit --history --gang-scheduling --strict --temporary"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if got := strings.Join(Options{Dir: "/d", Nodes: -1}.arguments("/d"), " "); got != "up --dir /d --nodes 0" {

@@ -40,6 +40,9 @@ type Options struct {
 	// GangScheduling serves Workloads and PodGroups of scheduling.k8s.io, and lets the scheduler place the pods of a
 	// PodGroup together.
 	GangScheduling bool
+	// Strict lets the API server ask for more rights: to update the finalizers of owners
+	// (OwnerReferencesPermissionEnforcement), and to list, as watches do not begin with what there is.
+	Strict bool
 	// Progress takes one line per step; nil means nowhere.
 	Progress io.Writer
 }
@@ -77,6 +80,9 @@ func (o Options) arguments(dir string) []string {
 	}
 	if o.GangScheduling {
 		args = append(args, "--gang-scheduling")
+	}
+	if o.Strict {
+		args = append(args, "--strict")
 	}
 	if o.Dir == "" {
 		args = append(args, "--temporary")

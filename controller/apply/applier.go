@@ -29,6 +29,8 @@ type Applier struct {
 	// object that has it proves the same, and one that has not is not written for its sake: a restart under a CRD that
 	// prunes it must not write anything.
 	keepsGeneration atomic.Bool
+	// pruned are the fields that the last line of the log about it has named.
+	pruned atomic.Pointer[[]string]
 }
 
 // Options of an applier; all are required but those that say what nil means.
@@ -44,6 +46,8 @@ type Options struct {
 	StatusInObject bool
 	// Count is called when what a plan counts is written; nil: nothing is counted.
 	Count func(*schema.Head, schema.Count)
+	// Pruned is called after each write of a status, with whether the API server has lost a field of it; nil: nobody is told.
+	Pruned func(bool)
 
 	API        *API
 	Objects    *cache.Objects

@@ -67,10 +67,17 @@ func (a *Applier) writeStatus(ctx context.Context, head *schema.Head, version st
 	}
 	a.Store.WroteObject(head.Meta.UID, kept.version)
 	asked := observedGeneration(status)
-	a.keepsGeneration.Store(asked != 0 && observedGeneration(kept.status) == asked)
-	if a.pruning.note(head.Meta.UID, plan.Status, kept) {
-		a.Log.Warn("the schema of the CRD does not keep the status as written", zap.String("object", head.Key()))
+	keepsGeneration := observedGeneration(kept.status) == asked
+	a.keepsGeneration.Store(asked != 0 && keepsGeneration)
+	differs := a.pruning.note(head.Meta.UID, plan.Status, kept)
+	if differs {
+		a.Log.Debug("the status is not kept as written", zap.String("object", head.Key()))
 	}
+	var fields []string
+	if differs || !keepsGeneration {
+		fields = lostFields(plan.Status, kept.status)
+	}
+	a.notePruned(fields)
 	return kept.version, nil
 }
 

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
+	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/types"
 
 	"stoic/schema"
@@ -61,6 +63,66 @@ func (p *statusPruning) forgetAll(gone func(types.UID) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	maps.DeleteFunc(p.wrote, func(uid types.UID, _ pruned) bool { return gone(uid) })
+}
+
+// mostLost bounds how many fields are named.
+const mostLost = 8
+
+// notePruned tells of the fields of a status that the schema of the CRD does not have: in one line, until it is about others. A CRD
+// that is older than the operator is no failure: what it loses is not written again, and decisions do without.
+func (a *Applier) notePruned(fields []string) {
+	if a.Pruned != nil {
+		a.Pruned(len(fields) > 0)
+	}
+	if was := a.pruned.Load(); len(fields) > 0 && (was == nil || !slices.Equal(*was, fields)) {
+		a.pruned.Store(&fields)
+		a.Log.Warn("the CRD is older than this operator, or somebody else's: the API server does not keep all of the status", zap.Strings("fields", fields))
+	}
+}
+
+// lostFields are those that a status has as it was written and not as it was kept, as paths without indices and in their order; at
+// most a few.
+func lostFields(wrote any, kept json.RawMessage) []string {
+	text, err := json.Marshal(wrote)
+	if err != nil {
+		return nil
+	}
+	var asked, has any
+	if json.Unmarshal(text, &asked) != nil || len(kept) > 0 && json.Unmarshal(kept, &has) != nil {
+		return nil // it was read once already
+	}
+	found := map[string]bool{}
+	lost("status", asked, has, found)
+	fields := slices.Sorted(maps.Keys(found))
+	return fields[:min(len(fields), mostLost)]
+}
+
+func lost(path string, asked, has any, found map[string]bool) {
+	switch asked := asked.(type) {
+	case nil:
+	case map[string]any:
+		there, isMap := has.(map[string]any)
+		if !isMap && len(asked) > 0 {
+			found[path] = true
+			return
+		}
+		for key, member := range asked {
+			lost(path+"."+key, member, there[key], found)
+		}
+	case []any:
+		there, isList := has.([]any)
+		if !isList && len(asked) > 0 {
+			found[path] = true
+			return
+		}
+		for i := range min(len(asked), len(there)) {
+			lost(path, asked[i], there[i], found)
+		}
+	default:
+		if has == nil {
+			found[path] = true
+		}
+	}
 }
 
 // readAs reads a stored status in the type that plans write, as converters read the status of an object: what a schema adds by

@@ -2,9 +2,14 @@ package apply
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -35,6 +40,53 @@ func statusAt(sec int64, reason string) *widgetStatus {
 func storedAs(version string, status *widgetStatus) stored {
 	text, _ := json.Marshal(status)
 	return stored{version, text}
+}
+
+// TestLostFields: what a status had when it was written and has not when it is stored.
+func TestLostFields(t *testing.T) {
+	whole := statusAt(1, "A")
+	for _, c := range []struct{ name, kept, want string }{
+		{"nothing", string(storedAs("1", whole).status), ""},
+		{"nothing, and the schema adds a default", `{"startTime": "x", "observedGeneration": 1, "conditions": [{"type": "Created", "reason": "A", "lastUpdateTime": "x", "status": "Unknown"}], "replicas": 0, "more": {}}`, ""},
+		{"the generation", `{"startTime": "x", "conditions": [{"type": "Created", "reason": "A", "lastUpdateTime": "x"}], "replicas": 0}`, "status.observedGeneration"},
+		{"a member of a list, and a map", `{"startTime": "x", "observedGeneration": 1, "conditions": [{"type": "Created", "lastUpdateTime": null}]}`,
+			"status.conditions.lastUpdateTime status.conditions.reason status.replicas"},
+		{"a list that is something else", `{"startTime": "x", "observedGeneration": 1, "conditions": "x", "replicas": 0}`, "status.conditions"},
+		{"all", ``, "status"},
+		{"all, by null", `null`, "status"},
+		{"what cannot be read", `{`, ""},
+	} {
+		if got := strings.Join(lostFields(whole, json.RawMessage(c.kept)), " "); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	many := map[string]int{}
+	for i := range 3 * mostLost {
+		many[fmt.Sprint(i)] = i
+	}
+	if n := len(lostFields(many, json.RawMessage(`{}`))); n != mostLost {
+		t.Errorf("%d fields are named, want %d", n, mostLost)
+	}
+}
+
+// TestPrunedIsReportedOnce: one line until other fields are lost, and after each write whether any was.
+func TestPrunedIsReportedOnce(t *testing.T) {
+	core, lines := observer.New(zap.WarnLevel)
+	var reported []bool
+	a := New(Options{Log: zap.New(core), Now: time.Now, Pruned: func(lost bool) { reported = append(reported, lost) }})
+	for _, fields := range [][]string{nil, {"status.a"}, {"status.a"}, nil, {"status.a"}, {"status.a", "status.b"}} {
+		a.notePruned(fields)
+	}
+	if diff := cmp.Diff([]bool{false, true, true, false, true, true}, reported); diff != "" {
+		t.Errorf("reported (-want +got):\n%s", diff)
+	}
+	var named []any
+	for _, line := range lines.All() {
+		named = append(named, line.ContextMap()["fields"])
+	}
+	if diff := cmp.Diff([]any{[]any{"status.a"}, []any{"status.a", "status.b"}}, named); diff != "" {
+		t.Errorf("lines of the log (-want +got):\n%s", diff)
+	}
 }
 
 func TestStatusPruning(t *testing.T) {

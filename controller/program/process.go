@@ -56,7 +56,7 @@ func (p Process) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	metrics, err := p.Metrics.endpoint(serve.MetricsHandler(p.Registry, p.Profiling), o.Config, o.Log)
+	metrics, err := p.Metrics.endpoint(serve.MetricsHandler(p.Registry, p.Profiling), c.Config(), o.Log)
 	if err != nil {
 		return err
 	}

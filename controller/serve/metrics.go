@@ -8,6 +8,7 @@ import (
 // Metrics are what the engine counts, whatever the operator. No label ever holds the name of an object.
 type Metrics struct {
 	Served          *prometheus.GaugeVec   // kind
+	Pruned          *prometheus.GaugeVec   // kind
 	WatchErrors     *prometheus.CounterVec // kind
 	LiveReads       *prometheus.CounterVec // kind
 	ConverterPanics *prometheus.CounterVec // kind
@@ -43,13 +44,14 @@ func NewMetrics(registry prometheus.Registerer, prefix string) *Metrics {
 	m.Panics = prometheus.NewCounter(prometheus.CounterOpts{Name: prefix + "_panics_total", Help: "Reconciles that panicked. Anything but 0 is a defect."})
 	m.EventBacklog = prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "_events_backlog", Help: "Events that wait to be sent."})
 	m.Served = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "_kind_served", Help: "1 if the API server serves the kind and it is watched."}, []string{"kind"})
+	m.Pruned = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "_status_pruned", Help: "1 if the API server has not kept a field of the status that was written last, as the CRD is older; the log names the fields."}, []string{"kind"})
 	m.Cached = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "_cached_objects", Help: "Objects in the caches; no labels or specs but what decisions depend on are kept of them."}, []string{"kind"})
 	m.Leader = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "leader_election_master_status", Help: "1 if this process may write: it holds the lease of this name, or there is no election and the name is that of the operator."}, []string{"name"})
 	m.missing = counter("missing_rights_total", "Requests that the API server refused because this process has no right to them. Anything but 0 is for who installs it.", "verb", "resource")
 	m.requests = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rest_client_requests_total", Help: "Requests to the API server."}, []string{"code", "method", "host"})
 	m.durations = prometheus.NewHistogramVec(Histogram("rest_client_request_duration_seconds", "Time to the first byte of the API server's answer.",
 		prometheus.ExponentialBuckets(0.001, 2, 15)), []string{"verb", "host"})
-	registry.MustRegister(m.Panics, m.EventBacklog, m.Served, m.Cached, m.Leader, m.requests, m.durations)
+	registry.MustRegister(m.Panics, m.EventBacklog, m.Served, m.Pruned, m.Cached, m.Leader, m.requests, m.durations)
 	m.Queues = newQueueMetrics(registry)
 	m.reconciles = newReconciles(registry, prefix)
 	return m

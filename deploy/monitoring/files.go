@@ -53,7 +53,7 @@ func Files(runbooks string) ([]File, error) {
 func serviceMonitor() ([]byte, error) {
 	return document(map[string]any{"apiVersion": "monitoring.coreos.com/v1", "kind": "ServiceMonitor",
 		"metadata": map[string]any{"name": "training-operator", "namespace": "kubeflow", "labels": labels()},
-		"spec":     map[string]any{"selector": map[string]any{"matchLabels": labels()}, "endpoints": []any{map[string]string{"port": "monitoring-port"}}}})
+		"spec":     map[string]any{"selector": map[string]any{"matchLabels": labels()}, "endpoints": []any{map[string]string{"port": "monitoring-port", "path": "/metrics"}}}})
 }
 
 // labels of all that is the operator's.

@@ -105,11 +105,20 @@ func (l layout) serverArguments(p ports, o Options) []string {
 	if o.GangScheduling {
 		args = append(args, gangFeatures, "--runtime-config=scheduling.k8s.io/v1alpha2=true")
 	}
+	if o.Strict {
+		args = append(args, strictArguments()...)
+	}
 	if o.Audit {
 		args = append(args, "--audit-policy-file="+l.config("audit.json"), "--audit-log-path="+l.audit(),
 			"--audit-log-maxsize=0") // one file: whoever counts requests reads all of them
 	}
 	return args
+}
+
+// strictArguments: who makes an object whose owner is to wait for it must have the right to update the owner's finalizers, and who
+// watches must list first, as with API servers that do not stream lists.
+func strictArguments() []string {
+	return []string{"--enable-admission-plugins=OwnerReferencesPermissionEnforcement", "--feature-gates=WatchList=false"}
 }
 
 // chosenControllers leave out what has no meaning without clouds, volumes and

@@ -23,6 +23,8 @@ type Options struct {
 	History bool
 	// GangScheduling serves Workloads and PodGroups, and lets the scheduler place the pods of a PodGroup together.
 	GangScheduling bool
+	// Strict: the API server asks for more rights. See strictArguments.
+	Strict bool
 	// Temporary removes the directory at the end, unless a part failed: then its
 	// log is wanted.
 	Temporary bool
@@ -47,6 +49,7 @@ func ParseOptions(args []string, output io.Writer) (Options, error) {
 	flags.BoolVar(&o.Audit, "audit", false, "write an audit log: metadata of requests, whole requests for deletions")
 	flags.BoolVar(&o.History, "history", false, "never compact the store: lists and watches can ask for the past")
 	flags.BoolVar(&o.GangScheduling, "gang-scheduling", false, "serve Workloads and PodGroups, and schedule pods by them")
+	flags.BoolVar(&o.Strict, "strict", false, "ask for the right to the finalizers of owners, and for the right to list: no watch begins with what there is")
 	flags.BoolVar(&o.Temporary, "temporary", false, "remove the directory at the end, unless a part failed")
 	flags.Func("user", "NAME=USERNAME[:GROUP,...]: also write DIR/NAME.kubeconfig for that user (repeatable)", o.addUser)
 	flags.Func("crd", "manifest file or directory to create before the controllers start (repeatable)", func(path string) error {

@@ -244,3 +244,20 @@ func TestGangSchedulingOnDemand(t *testing.T) {
 		}
 	}
 }
+
+// TestStrictOnDemand: the API server alone is strict.
+func TestStrictOnDemand(t *testing.T) {
+	o, err := ParseOptions([]string{"--dir", t.TempDir(), "--strict"}, io.Discard)
+	if err != nil || !o.Strict {
+		t.Fatal(o, err)
+	}
+	for part, knows := range map[string]bool{store: false, apiserver: true, controllers: false, scheduler: false, kubelets: false} {
+		for _, asked := range []bool{true, false} {
+			o.Strict = asked
+			args := strings.Join(layout{dir: "/d"}.arguments(part, ports{}, o), " ")
+			if got := strings.Contains(args, "OwnerReferencesPermissionEnforcement"); got != (knows && asked) {
+				t.Errorf("%s, asked for %v: %s", part, asked, args)
+			}
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -155,15 +156,19 @@ func same(t *testing.T, want, got map[string]map[string]any) {
 // TestOverlaysHaveValues: for each overlay there are values that install the same objects. The CRDs are those of TestChartIsKustomize.
 func TestOverlaysHaveValues(t *testing.T) {
 	spread := "{maxSkew: 1, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {control-plane: kubeflow-training-operator}}, matchLabelKeys: [pod-template-hash]"
-	helms := load(t, nil)
+	none := load(t, nil)
 	for overlay, values := range map[string]string{
 		"ha": "replicas: 2\npodDisruptionBudget: {enabled: true}\ntopologySpreadConstraints:\n- " + spread + ", topologyKey: kubernetes.io/hostname}\n- " +
 			spread + ", topologyKey: topology.kubernetes.io/zone}\n",
 		"namespaced":   "watchNamespace: kubeflow\n",
 		"cert-manager": "metrics: {secure: true, certificate: {certManager: {enabled: true}}}\n",
-		"monitoring":   "serviceMonitor: {render: alwaysRender}\n",
+		"monitoring":   "serviceMonitor: {render: alwaysRender}\nprometheusRule: {render: alwaysRender}\ndashboards: {enabled: true}\n",
 	} {
 		t.Run(overlay, func(t *testing.T) {
+			helms := none
+			if overlay == "monitoring" {
+				helms = load(t, generated(t))
+			}
 			rendered := slices.DeleteFunc(kustomize(t, "deploy/overlays/"+overlay), func(document string) bool {
 				return strings.Contains(document, "\nkind: CustomResourceDefinition\n")
 			})
@@ -175,6 +180,56 @@ func TestOverlaysHaveValues(t *testing.T) {
 			withoutGangs(t, want)
 			same(t, want, objects(t, documents(both(t, helms, parse(t, "crds: {enabled: false}\n"+values)))))
 		})
+	}
+}
+
+// generated are the files of the chart that load leaves out.
+func generated(t *testing.T) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	for _, pattern := range []string{"files/rules.yaml", "dashboards/*.json"} {
+		paths, err := filepath.Glob(filepath.Join(chartDir, pattern))
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("%s: %v, %v", pattern, paths, err)
+		}
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name, err := filepath.Rel(chartDir, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[filepath.ToSlash(name)] = string(text)
+		}
+	}
+	return files
+}
+
+// TestSecureServiceMonitor: that of the component is the chart's.
+func TestSecureServiceMonitor(t *testing.T) {
+	text, err := os.ReadFile(root + "/deploy/components/service-monitor-secure/service-monitor.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const id = "kubeflow/ServiceMonitor/training-operator"
+	want := objects(t, []string{string(text)})[id]
+	rendered := objects(t, documents(both(t, load(t, nil), parse(t,
+		"crds: {enabled: false}\nserviceMonitor: {render: alwaysRender}\nmetrics: {secure: true, certificate: {certManager: {enabled: true}}}\n"))))
+	plain(t, id, rendered[id])
+	if diff := cmp.Diff(want, rendered[id]); diff != "" {
+		t.Errorf("-component +chart:\n%s", diff)
+	}
+	if _, err := strict(types(t), string(text)); err != nil {
+		t.Error(err)
+	}
+	text, err = os.ReadFile(root + "/deploy/components/pod-monitor/pod-monitor.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := strict(types(t), string(text)); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -225,7 +225,7 @@ func TestPermissions(t *testing.T) {
 	more := map[string]string{
 		"codeql.yaml analyze":  "security-events",
 		"release.yaml image":   "attestations id-token packages",
-		"release.yaml chart":   "id-token packages",
+		"release.yaml chart":   "attestations id-token packages",
 		"release.yaml release": "contents",
 	}
 	for name, w := range workflows(t) {
@@ -256,6 +256,38 @@ func TestPermissions(t *testing.T) {
 	}
 	if len(more) > 0 {
 		t.Errorf("no such jobs: %v", more)
+	}
+}
+
+// TestRelease: what is pushed is signed and attested, under a name in lower case: an owner may have capital letters, and a registry takes
+// none. The chart is made for the image that was pushed.
+func TestRelease(t *testing.T) {
+	text := string(texts(t)["release.yaml"])
+	if strings.Contains(text, "ghcr.io/${{ github.repository }}") {
+		t.Error("the name of an image or chart has the owner's capital letters")
+	}
+	all := workflows(t)["release.yaml"].Jobs
+	for id, subject := range map[string]string{"image": "${{ env.IMAGE }}", "chart": "${{ steps.push.outputs.name }}"} {
+		lower, signs, attests := -1, -1, -1
+		for at, s := range all[id].Steps {
+			switch {
+			case strings.Contains(s.Run, "${GITHUB_REPOSITORY,,}"):
+				lower = at
+			case strings.Contains(s.Run, "cosign sign --yes"):
+				signs = at
+			case strings.HasPrefix(s.Uses, "actions/attest-build-provenance@"):
+				attests = at
+				if s.With["subject-name"] != subject || s.With["push-to-registry"] != "true" {
+					t.Errorf("%s: attests %v", id, s.With)
+				}
+			}
+		}
+		if lower < 0 || signs < lower || attests < lower {
+			t.Errorf("%s: lower case in step %d, signed in %d, attested in %d", id, lower, signs, attests)
+		}
+	}
+	if !strings.Contains(text, `make chart VERSION="$GITHUB_REF_NAME" REPOSITORY="$IMAGE" DIGEST="$DIGEST"`) || !strings.Contains(text, "DIGEST: ${{ needs.image.outputs.digest }}") {
+		t.Error("the chart is not made for the image that was pushed")
 	}
 }
 
