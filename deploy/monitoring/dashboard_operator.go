@@ -53,7 +53,7 @@ func workPanels() []Panel {
 	return []Panel{
 		{Title: "Reconciles", Unit: PerSecond, Stacked: true, Description: "Reconciles per second, by result. requeue_after: it looks again at a time that it knows, such as a deadline.",
 			Queries: []Query{{own("sum by (result)", "operator_controller_result:controller_runtime_reconcile:rate5m"), "{{result}}"}}},
-		{Title: "Failed reconciles", Unit: PerSecond, Description: "Failed reconciles per second, by class. refused: the API server says no until somebody changes something. retry: it may pass, quotas included. panic: a defect.",
+		{Title: "Failed reconciles", Unit: PerSecond, Description: "Failed reconciles per second, by class. refused: the API server says no until somebody changes something. denied: its admission does, as by a quota. retry: anything else that may pass, a missing right included. panic: a defect.",
 			Queries: []Query{{perSecond("sum by (class)", "training_operator_reconcile_errors_total"), "{{class}}"}}},
 		{Title: "Duration of reconciles", Unit: Seconds, Description: "Half, and 99 of 100, of the reconciles of the slowest kind took no longer.",
 			Queries: []Query{{own("max", "operator_controller:controller_runtime_reconcile_time_seconds:p50_5m"), "p50"},

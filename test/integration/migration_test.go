@@ -128,7 +128,7 @@ func commandsOf(t *testing.T, document string) map[string]string {
 func predecessorManifests(t *testing.T, all []predecessor) string {
 	t.Helper()
 	folder := t.TempDir()
-	files := map[string]string{"predecessor.yaml": "testdata/predecessor.yaml", "webhooks.yaml": deadWebhooks}
+	files := map[string]string{"predecessor.yaml": "testdata/predecessor.yaml"}
 	for _, p := range all {
 		files[p.crd] = filepath.Join(root, "test/fixtures", p.crd)
 	}
@@ -181,10 +181,10 @@ func (m *migration) run(t *testing.T, commands string) {
 }
 
 // refusesJobs: a webhook whose server is gone refuses what it is asked about, and once it is deleted nobody does.
-func (r *rig) refusesJobs(t *testing.T, want bool) {
+func (m *migration) refusesJobs(t *testing.T, want bool) {
 	t.Helper()
 	await(t, "the webhook to be in force", func() (bool, string) {
-		out, err := r.tryKubectl([]byte(pyManifest("probe", pyWorkers("Never", 1, "{}"))), "create", "--dry-run=server", "-f", "-")
+		out, err := m.tryKubectl([]byte(pyManifest("probe", pyWorkers("Never", 1, "{}"))), "create", "--dry-run=server", "-f", "-")
 		return (err != nil && strings.Contains(out, "failed calling webhook")) == want, out
 	})
 }

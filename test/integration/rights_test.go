@@ -1,8 +1,13 @@
 package integration
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -11,71 +16,27 @@ import (
 	"strings"
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
 
 	"stoic/cli/cluster"
 	"stoic/test/operator"
-	"stoic/training"
 )
 
-// right is one verb of one resource that deploy/rbac gives, and what shows that it is missing: a line of the log says so in
-// the API server's words, a sample of a metric is above 0, an event of the job says so, too.
-type right struct {
-	verb, resource string
-	metric         []string
-	event          string // its reason; "" if there is none
+// right is one verb of one resource.
+type right struct{ verb, group, resource string }
+
+func (one right) String() string {
+	return strings.TrimSuffix(one.verb+" "+one.resource+"."+one.group, ".")
 }
 
+// name is that of the user who lacks the right, and of a namespace.
 func (one right) name() string {
-	return one.verb + "-" + strings.ReplaceAll(one.resource, "/", "-")
-}
-
-// rightsThatMatter to a job without gang scheduling or autoscaler. To list is left out: the API server streams what there is
-// as the beginning of a watch, and lists are asked for only where it cannot.
-func rightsThatMatter() []right {
-	watches := func(kind string) []string {
-		return []string{"training_operator_watch_errors_total", `kind="` + kind + `"`}
-	}
-	retries := []string{"training_operator_reconcile_errors_total", `class="retry"`, `kind="TFJob"`}
-	return []right{
-		{"watch", "tfjobs", watches("TFJob"), ""},
-		{"patch", "tfjobs/status", retries, "TFJobFailedValidation"},
-		{"watch", "pods", watches("Pod"), ""},
-		{"create", "pods", retries, "FailedCreatePod"},
-		{"create", "services", retries, "FailedCreateService"},
-		{"get", "leases", nil, ""},
-		{"create", "leases", nil, ""},
-		{"update", "leases", nil, ""},
-	}
-}
-
-// TestMissingRights takes one verb of one resource away from the operator. It says so, stays alive and ready, and goes on by
-// itself when it has the right.
-func TestMissingRights(t *testing.T) {
-	t.Parallel() // it mostly waits
-	users := map[string]string{}
-	for _, one := range rightsThatMatter() {
-		users[one.name()] = one.name()
-	}
-	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd")}, Users: users})
-	r.permit(t)
-	all := r.ruleset(t)
-	t.Run("each", func(t *testing.T) {
-		for _, one := range rightsThatMatter() {
-			t.Run(one.name(), func(t *testing.T) {
-				t.Parallel()
-				r.namespace(t, one.name())
-				r.bind(t, one.name(), one.without(t, all))
-				r.apply(t, one.name(), manifest("job", endless("", "")))
-				if one.verb == "update" {
-					one.leaseLost(t, r)
-				} else {
-					one.missing(t, r)
-				}
-			})
-		}
-	})
+	return strings.NewReplacer(" ", "-", ".", "-", "/", "-").Replace(one.String())
 }
 
 // words of the API server about the missing right.
@@ -83,106 +44,251 @@ func (one right) words() string {
 	return fmt.Sprintf("cannot %s resource %q", one.verb, one.resource)
 }
 
-// inLog is a text as a line of the log, which is JSON, has it.
-func inLog(text string) string { return strings.ReplaceAll(text, `"`, `\"`) }
-
-func (one right) missing(t *testing.T, r *rig) {
-	ns := one.name()
-	flags := []string{"--kubeconfig", r.cluster.UserKubeconfig(ns)}
-	if one.resource == "leases" {
-		flags = append(flags, "--leader-elect", "--leader-election-namespace", ns)
-	}
-	p := r.operator(t, ns, flags...)
-	await(t, "the log to say what is missing", func() (bool, string) {
-		return strings.Contains(p.Text(), inLog(one.words())), p.Tail()
-	})
-	if one.metric != nil {
-		await(t, strings.Join(one.metric, " "), func() (bool, string) {
-			n, found := p.metric(t, one.metric...)
-			return found && n > 0, fmt.Sprint(n, found)
-		})
-	} else if n, found := p.metric(t, "leader_election_master_status"); !found || n != 0 {
-		t.Errorf("without the lease leader_election_master_status is %v, %v", n, found)
-	}
-	if one.event != "" {
-		await(t, "an event", func() (bool, string) {
-			all := r.events(t, ns, "job")
-			return slices.ContainsFunc(all, func(e event) bool {
-				return e.Type == "Warning" && e.Reason == one.event && strings.Contains(e.Message, one.words())
-			}), fmt.Sprint(all)
-		})
-	}
-	for _, path := range []string{"/healthz", "/readyz"} {
-		if code := p.Probe(t.Context(), path); code != http.StatusOK {
-			t.Errorf("%s answers %d", path, code)
-		}
-	}
-	one.grant(t, r)
-	r.awaitState(t, ns, "job", training.Running)
+// in tells whether a rule gives the right.
+func (one right) in(rule rbacv1.PolicyRule) bool {
+	return slices.Contains(rule.APIGroups, one.group) && slices.Contains(rule.Resources, one.resource) && slices.Contains(rule.Verbs, one.verb)
 }
 
-// leaseLost: a lease that cannot be renewed is lost, and the process ends, as it must. What the kubelet starts then waits, and
-// does not end again.
-func (one right) leaseLost(t *testing.T, r *rig) {
-	ns := one.name()
-	start := func() *operator.Process {
-		p, err := operator.Start(operator.Options{Command: operator.Stoic(build(t, ".", r.flags...)), Kubeconfig: r.cluster.UserKubeconfig(ns),
-			Namespace: ns, Flags: []string{"--leader-elect", "--leader-election-namespace", ns}, Log: filepath.Join(t.TempDir(), "log")})
+// shippedRules are those of the operator's roles, in all files of deploy. Roles for users, and that of who reads the metrics, are
+// not the operator's.
+func shippedRules(t *testing.T) (rules []rbacv1.PolicyRule) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(root, "deploy", "*", "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = p.Kill() }) // the first has ended
-		return p
+		for reader := apiyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text))); ; {
+			document, err := reader.Read()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var role rbacv1.ClusterRole // a Role has the same fields, and fewer
+			if yaml.Unmarshal(document, &role) != nil || role.Kind != "ClusterRole" && role.Kind != "Role" {
+				continue
+			}
+			if strings.HasPrefix(role.Name, "training-operator") && role.Name != "training-operator-metrics-reader" {
+				rules = append(rules, role.Rules...)
+			}
+		}
 	}
-	says := inLog(one.words())
-	first := start()
-	await(t, "the lease to be lost", func() (bool, string) { return !first.Alive(), first.Tail() })
-	if text := first.Text(); first.Exit() == nil || !strings.Contains(text, says) || !strings.Contains(text, "the lease was lost") {
-		t.Errorf("it ended with %v:\n%s", first.Exit(), first.Tail())
+	return rules
+}
+
+// without this verb; the rules must have it.
+func (one right) without(t *testing.T, rules []rbacv1.PolicyRule) (rest []rbacv1.PolicyRule) {
+	t.Helper()
+	taken := false
+	for _, rule := range rules {
+		if !one.in(rule) {
+			rest = append(rest, rule)
+			continue
+		}
+		taken = true
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				verbs := slices.Clone(rule.Verbs)
+				if group == one.group && resource == one.resource {
+					verbs = slices.DeleteFunc(verbs, func(verb string) bool { return verb == one.verb })
+				}
+				if len(verbs) > 0 {
+					rest = append(rest, rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs})
+				}
+			}
+		}
 	}
-	second := start()
-	await(t, "the log to say what is missing", func() (bool, string) { return strings.Contains(second.Text(), says), second.Tail() })
-	if !second.Alive() || !second.Ready(t.Context()) {
-		t.Errorf("the second has ended, or is not ready:\n%s", second.Tail())
+	if !taken {
+		t.Fatalf("no role gives the right to %s", one)
 	}
-	one.grant(t, r)
-	await(t, "the second to have the lease", func() (bool, string) {
-		n, found, err := second.Sample(t.Context(), "leader_election_master_status")
-		return found && n == 1, fmt.Sprint(n, found, err)
+	return rest
+}
+
+// TestEachRightHasItsCase: whoever adds a right to a role shows what happens without it, or says why nobody notices. That keeps the
+// operator from rights that it does not need.
+func TestEachRightHasItsCase(t *testing.T) {
+	shipped := map[right]bool{}
+	for _, rule := range shippedRules(t) {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					shipped[right{verb, group, resource}] = true
+				}
+			}
+		}
+	}
+	known := maps.Clone(unnoticed())
+	for _, s := range shortages() {
+		if known[s.right] != "" {
+			t.Errorf("%s has two cases, or a case and a reason", s.right)
+		}
+		known[s.right] = "a case"
+	}
+	for one := range shipped {
+		if known[one] == "" {
+			t.Errorf("%s is given, and no case shows what is without it", one)
+		}
+	}
+	for one := range known {
+		if !shipped[one] {
+			t.Errorf("%s has a case, and no role gives it", one)
+		}
+	}
+	if len(shipped) < 100 {
+		t.Errorf("found %d rights", len(shipped))
+	}
+}
+
+// rightsVariable, if it is set, tries every right; otherwise those that are different from others. A nightly run sets it.
+const rightsVariable = "STOIC_RIGHTS"
+
+// TestMissingRights takes one right after the other away from an operator of its own, which says so, stays alive and ready, and goes
+// on by itself when it has the right. Operators and namespaces share control planes that are strict with rights.
+func TestMissingRights(t *testing.T) {
+	t.Parallel() // it mostly waits
+	for _, one := range planes() {
+		t.Run(one.name, func(t *testing.T) {
+			t.Parallel()
+			cases := slices.DeleteFunc(shortages(), func(s shortage) bool { return s.plane != one.name || !s.often && os.Getenv(rightsVariable) == "" })
+			users := map[string]string{}
+			for _, s := range cases {
+				users[s.name()] = s.name()
+			}
+			if len(cases) == 0 {
+				t.Skip("nothing of it is in the sample: " + rightsVariable + "=all")
+			}
+			r := bareRig(t, cluster.Options{CRDs: one.crds, Users: users, Strict: true, GangScheduling: one.gangs})
+			r.permit(t)
+			r.flags = nil // the race detector would take most of the time
+			for _, more := range one.more {
+				r.kubectl(t, nil, "apply", "-f", filepath.Join(root, more))
+			}
+			all := shippedRules(t)
+			t.Run("each", func(t *testing.T) {
+				for _, s := range cases {
+					t.Run(s.name(), func(t *testing.T) {
+						t.Parallel()
+						s.run(t, r.of(s.kind), all)
+					})
+				}
+			})
+		})
+	}
+}
+
+// run the case.
+func (s shortage) run(t *testing.T, r *rig, all []rbacv1.PolicyRule) {
+	ns := s.name()
+	if _, err := r.typed.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	r.bind(t, ns, s.without(t, all))
+	await(t, "the API server to know the user's rights", func() (bool, string) {
+		may, lacks := r.may(t, ns, right{"create", "coordination.k8s.io", "leases"}), r.may(t, ns, s.right)
+		return (may || s.right == right{"create", "coordination.k8s.io", "leases"}) && !lacks, fmt.Sprint(may, lacks)
 	})
-	r.awaitState(t, ns, "job", training.Running)
+	if s.before != nil {
+		s.before(t, r, ns)
+	}
+	if s.instead != nil {
+		s.instead(t, r, s)
+		return
+	}
+	p := s.operator(t, r)
+	if s.reach != nil {
+		s.reach(t, r, ns)
+	}
+	s.shows(t, r, p)
+	s.grant(t, r, all)
+	s.heals(t, r, ns)
+	p.answers(t, http.StatusOK)
+}
+
+// operator of the user who lacks the right. It answers when the process does.
+func (s shortage) operator(t *testing.T, r *rig) *process {
+	t.Helper()
+	p := &process{operator.Started(t, operator.Options{Command: operator.Stoic(build(t, ".", r.flags...)), Kubeconfig: r.cluster.UserKubeconfig(s.name()),
+		Namespace: s.name(), Flags: s.flags})}
+	await(t, "the operator to answer", func() (bool, string) { return p.Probe(t.Context(), "/healthz") == http.StatusOK, p.Tail() })
+	return p
+}
+
+// shows: a metric names the right, the log has the API server's words, and the author of a job that is concerned is told. The
+// operator is alive, and ready unless there is something that it has never read.
+func (s shortage) shows(t *testing.T, r *rig, p *process) {
+	t.Helper()
+	verb, resource := s.verb, s.resource
+	words := s.words()
+	if s.refused != (refusal{}) {
+		verb, resource, words = s.refused.verb, s.refused.resource, s.refused.words
+	}
+	await(t, "training_operator_missing_rights_total", func() (bool, string) {
+		n, found, _ := p.Sample(t.Context(), "training_operator_missing_rights_total", fmt.Sprintf("verb=%q", verb), fmt.Sprintf("resource=%q", resource))
+		return found && n > 0, p.Tail()
+	})
+	if s.event != "" {
+		await(t, "the event "+s.event, func() (bool, string) {
+			all := r.events(t, s.name(), jobName)
+			return slices.ContainsFunc(all, func(e event) bool {
+				return e.Type == "Warning" && e.Reason == s.event && strings.Contains(e.Message, words)
+			}), fmt.Sprint(all)
+		})
+	}
+	if !s.silent {
+		await(t, "the log to say what is missing", func() (bool, string) { return strings.Contains(p.Text(), inLog(words)), p.Tail() })
+	}
+	ready := http.StatusOK
+	if s.needed && s.verb == "list" {
+		ready = http.StatusServiceUnavailable
+	}
+	p.answers(t, ready)
+}
+
+// answers: the process is alive, and readiness is as it must be.
+func (p *process) answers(t *testing.T, ready int) {
+	t.Helper()
+	for path, want := range map[string]int{"/healthz": http.StatusOK, "/readyz": ready} {
+		await(t, path, func() (bool, string) {
+			code := p.Probe(t.Context(), path)
+			return code == want, fmt.Sprint(code, ", want ", want)
+		})
+	}
+}
+
+// inLog is a text as a line of the log, which is JSON, has it.
+func inLog(text string) string { return strings.ReplaceAll(text, `"`, `\"`) }
+
+// may asks the API server about a user.
+func (r *rig) may(t *testing.T, user string, one right) bool {
+	t.Helper()
+	resource, subresource, _ := strings.Cut(one.resource, "/")
+	answer, err := r.typed.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
+		Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: user, Verb: one.verb, Group: one.group, Resource: resource, Subresource: subresource}}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.Status.Allowed
 }
 
 // grant the user all rights.
-func (one right) grant(t *testing.T, r *rig) {
+func (s shortage) grant(t *testing.T, r *rig, all []rbacv1.PolicyRule) {
 	t.Helper()
 	roles := r.typed.RbacV1().ClusterRoles()
-	role, err := roles.Get(context.Background(), "rights-"+one.name(), metav1.GetOptions{})
+	role, err := roles.Get(context.Background(), "rights-"+s.name(), metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	role.Rules = r.ruleset(t)
+	role.Rules = all
 	if _, err := roles.Update(context.Background(), role, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// ruleset is what deploy/rbac gives, in the operator's own namespace, too.
-func (r *rig) ruleset(t *testing.T) (rules []rbacv1.PolicyRule) {
-	t.Helper()
-	everywhere, err := r.typed.RbacV1().ClusterRoles().Get(context.Background(), "training-operator", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	mpi, err := r.typed.RbacV1().ClusterRoles().Get(context.Background(), "training-operator-mpijob", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	home, err := r.typed.RbacV1().Roles("kubeflow").Get(context.Background(), "training-operator-leader-election", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return slices.Concat(everywhere.Rules, mpi.Rules, home.Rules)
 }
 
 // bind gives a user these rules and no others.
@@ -200,49 +306,40 @@ func (r *rig) bind(t *testing.T, user string, rules []rbacv1.PolicyRule) {
 	}
 }
 
-// without this verb; the rules must have it.
-func (one right) without(t *testing.T, rules []rbacv1.PolicyRule) (rest []rbacv1.PolicyRule) {
-	t.Helper()
-	taken := false
-	for _, rule := range rules {
-		if !slices.Contains(rule.Resources, one.resource) || !slices.Contains(rule.Verbs, one.verb) {
-			rest = append(rest, rule)
-			continue
-		}
-		taken = true
-		others, own := rule.DeepCopy(), rule.DeepCopy()
-		others.Resources = slices.DeleteFunc(others.Resources, func(name string) bool { return name == one.resource })
-		own.Resources = []string{one.resource}
-		own.Verbs = slices.DeleteFunc(own.Verbs, func(verb string) bool { return verb == one.verb })
-		for _, part := range []*rbacv1.PolicyRule{others, own} {
-			if len(part.Resources) > 0 && len(part.Verbs) > 0 {
-				rest = append(rest, *part)
-			}
-		}
-	}
-	if !taken {
-		t.Fatalf("deploy/rbac does not give %s of %s", one.verb, one.resource)
-	}
-	return rest
-}
-
-// TestTroubleshooting: the page has a row for each right, and the tests that it names exist.
+// TestTroubleshooting: the page has a row for each right, with the event that there is, and the tests that it names exist. The kinds
+// of jobs share rows, and so do resources that are alike.
 func TestTroubleshooting(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs/troubleshooting.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	page := string(text)
-	for _, one := range rightsThatMatter() {
-		row := regexp.MustCompile(fmt.Sprintf("(?m)^\\| `%s` of `%s` \\|.*$", one.verb, one.resource)).FindString(page)
-		shown := append(slices.Clone(one.metric), one.event)
-		if one.metric == nil {
-			shown = append(shown, "leader_election_master_status")
+	rows := regexp.MustCompile("(?m)^\\| ((?:`\\w+`(?:, )?)+) \\| ((?:`[\\w/]+`(?:, )?)+) \\|(.*)$").FindAllStringSubmatch(page, -1)
+	found := map[string]bool{}
+	for _, s := range shortages() {
+		resource := s.resource
+		if s.group == "kubeflow.org" {
+			resource = strings.Replace(resource, s.kind.Plural, "tfjobs", 1)
 		}
-		for _, words := range shown {
-			if row == "" || !strings.Contains(row, words) && words != `kind="TFJob"` {
-				t.Errorf("the row of %s of %s does not have %q: %s", one.verb, one.resource, words, row)
-			}
+		is := func(row []string) bool {
+			return strings.Contains(row[1], "`"+s.verb+"`") && strings.Contains(row[2], "`"+resource+"`")
+		}
+		at := slices.IndexFunc(rows, is)
+		if at < 0 {
+			t.Errorf("%s has no row", s.right)
+			continue
+		}
+		found[rows[at][0]] = true
+		if event := strings.Replace(s.event, s.kind.Name, "TFJob", 1); !strings.Contains(rows[at][3], event) {
+			t.Errorf("the row of %s does not have the event %s: %s", s.right, event, rows[at][0])
+		}
+		if slices.ContainsFunc(rows[at+1:], is) {
+			t.Errorf("%s has two rows", s.right)
+		}
+	}
+	for _, row := range rows {
+		if !found[row[0]] {
+			t.Errorf("no case shows this row: %s", row[0])
 		}
 	}
 	sources, err := filepath.Glob("*_test.go")
@@ -262,4 +359,50 @@ func TestTroubleshooting(t *testing.T) {
 			t.Errorf("the page names %s, which is not here", name)
 		}
 	}
+}
+
+// leaseMissing: without the lease the operator waits, which is no failure of the process.
+func leaseMissing(t *testing.T, r *rig, s shortage) {
+	ns := s.name()
+	p := s.operator(t, r)
+	r.store(t, ns, jobOf(r.kind, nil, ""))
+	s.shows(t, r, p)
+	if n, found := p.metric(t, "leader_election_master_status"); !found || n != 0 {
+		t.Errorf("without the lease leader_election_master_status is %v, %v", n, found)
+	}
+	s.grant(t, r, shippedRules(t))
+	runs(t, r, ns)
+}
+
+// leaseLost: a lease that cannot be renewed is lost, and the process ends, as it must. What the kubelet starts then waits, and
+// does not end again.
+func leaseLost(t *testing.T, r *rig, s shortage) {
+	ns := s.name()
+	r.store(t, ns, jobOf(r.kind, nil, ""))
+	start := func() *operator.Process {
+		p, err := operator.Start(operator.Options{Command: operator.Stoic(build(t, ".", r.flags...)), Kubeconfig: r.cluster.UserKubeconfig(ns),
+			Namespace: ns, Flags: s.flags, Log: filepath.Join(t.TempDir(), "log")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = p.Kill() }) // the first has ended
+		return p
+	}
+	says := inLog(s.words())
+	first := start()
+	await(t, "the lease to be lost", func() (bool, string) { return !first.Alive(), first.Tail() })
+	if text := first.Text(); first.Exit() == nil || !strings.Contains(text, says) || !strings.Contains(text, "the lease was lost") {
+		t.Errorf("it ended with %v:\n%s", first.Exit(), first.Tail())
+	}
+	second := start()
+	await(t, "the log to say what is missing", func() (bool, string) { return strings.Contains(second.Text(), says), second.Tail() })
+	if !second.Alive() || !second.Ready(t.Context()) {
+		t.Errorf("the second has ended, or is not ready:\n%s", second.Tail())
+	}
+	s.grant(t, r, shippedRules(t))
+	await(t, "the second to have the lease", func() (bool, string) {
+		n, found, err := second.Sample(t.Context(), "leader_election_master_status")
+		return found && n == 1, fmt.Sprint(n, found, err)
+	})
+	runs(t, r, ns)
 }

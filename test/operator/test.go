@@ -61,9 +61,21 @@ func Built(t test, root string, flags ...string) (file string) {
 	return file
 }
 
-// InTest starts an operator with a log of its own and waits until it is ready. When the test ends it is stopped as
-// Kubernetes stops it, and must end with exit code 0 and without a panic or a race.
+// InTest starts an operator as Started does, and waits until it is ready.
 func InTest(t test, o Options) *Process {
+	t.Helper()
+	p := Started(t, o)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // machines are slow
+	defer cancel()
+	if err := p.AwaitReady(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Started starts an operator with a log of its own. When the test ends it is stopped as Kubernetes stops it, and must end with exit
+// code 0 and without a panic or a race.
+func Started(t test, o Options) *Process {
 	t.Helper()
 	o.Log = filepath.Join(t.TempDir(), "operator.log")
 	p, err := Start(o)
@@ -77,10 +89,5 @@ func InTest(t test, o Options) *Process {
 			t.Logf("the operator's log ends:\n%s", p.Tail())
 		}
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // machines are slow
-	defer cancel()
-	if err := p.AwaitReady(ctx); err != nil {
-		t.Fatal(err)
-	}
 	return p
 }
