@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -50,6 +51,9 @@ func space(i int) string { return fmt.Sprint("malformed-", i%spaces) }
 // open makes the namespaces and opens the CRDs.
 func open(ctx context.Context, o Options) (p *plane, err error) {
 	p = &plane{Options: o, bystanders: map[string]types.UID{}}
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder for logs: %w", err)
+	}
 	if p.programs, err = programsOf(o); err != nil {
 		return nil, err
 	}

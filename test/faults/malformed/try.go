@@ -145,11 +145,6 @@ func (t *trial) rounds(ctx context.Context) error {
 	t.stored = map[*kind]int{}
 	began := time.Now()
 	for n := 0; ; n++ {
-		if n%betweenHealthy == 0 && t.Most >= 2*t.Round {
-			if err := t.crowd(ctx); err != nil {
-				return err
-			}
-		}
 		r := &round{plane: t.plane}
 		for _, k := range t.kinds {
 			size := min(t.Round, t.Most-t.stored[k], len(t.left[k]))
@@ -162,6 +157,11 @@ func (t *trial) rounds(ctx context.Context) error {
 		}
 		if len(r.objects) == 0 {
 			break
+		}
+		if n%betweenHealthy == 0 && t.Most >= 2*t.Round && len(r.objects) >= t.Round { // the last rounds are small
+			if err := t.crowd(ctx); err != nil {
+				return err
+			}
 		}
 		found, err := r.run(ctx)
 		t.take(r, found)
