@@ -36,6 +36,7 @@ type trial struct {
 	base     int
 	name     string // of the job; "probe" if empty
 	template any
+	launcher bool     // the template is that of the launcher, which a batch/v1 Job makes, and not that of the worker
 	changes  []string // what was done to the template, in words
 }
 
@@ -65,6 +66,7 @@ type finding struct {
 // comparison asks the converter and the API server. What the server has answered once it is not asked again.
 type comparison struct {
 	client   rest.Interface
+	batch    rest.Interface
 	answers  sync.Map // body to *apierrors.StatusError
 	requests atomic.Int64
 }
@@ -78,11 +80,14 @@ func newComparison(t *testing.T, r *rig) *comparison {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &comparison{client: typed.CoreV1().RESTClient()}
+	return &comparison{client: typed.CoreV1().RESTClient(), batch: typed.BatchV1().RESTClient()}
 }
 
 // restart policies go round, as they decide about parts of a template.
 func (c trial) restart() training.RestartPolicy {
+	if all := c.kind.RestartPolicies; all != nil {
+		return all[(c.base+1)%len(all)]
+	}
 	all := training.RestartPolicies()
 	return training.RestartPolicy(all[(c.base+1)%len(all)])
 }
@@ -97,13 +102,17 @@ func (c trial) jobName() string {
 // job is the object that the converter gets: decoded from JSON, as from an API server.
 func (c trial) job() *unstructured.Unstructured {
 	rtypes := map[string]any{}
+	plain := map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": containerOf(c.kind), "image": "training:1"}}}}
 	for _, rtype := range c.kind.ReplicaTypes {
 		if rtype.Required {
-			rtypes[rtype.Name] = map[string]any{"template": map[string]any{"spec": map[string]any{
-				"containers": []any{map[string]any{"name": c.kind.Container, "image": "training:1"}}}}}
+			rtypes[rtype.Name] = map[string]any{"template": plain}
 		}
 	}
-	rtypes["Worker"] = map[string]any{"replicas": int64(1), "restartPolicy": string(c.restart()), "template": c.template}
+	of := "Worker"
+	if c.launcher {
+		rtypes["Worker"], of = map[string]any{"replicas": int64(1), "template": plain}, "Launcher"
+	}
+	rtypes[of] = map[string]any{"replicas": int64(1), "restartPolicy": string(c.restart()), "template": c.template}
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": c.kind.APIVersion(),
 		"kind":       c.kind.Name,
@@ -118,13 +127,16 @@ func (c trial) as(kind *training.Kind) trial {
 	return c
 }
 
+// containerOf a kind: where any name does, that of the templates.
+func containerOf(kind *training.Kind) string { return cmp.Or(kind.Container, kinds.TFJob().Container) }
+
 // inWordsOf a kind are its container and, if it has one, its port.
 func inWordsOf(v any, kind *training.Kind) any {
 	tf := kinds.TFJob()
 	return untyped.Replace(v, func(leaf any) any {
 		switch leaf {
 		case tf.Container:
-			return kind.Container
+			return containerOf(kind)
 		case tf.Port.Name:
 			return cmp.Or(kind.Port.Name, tf.Port.Name)
 		case int64(tf.Port.Number):
@@ -150,14 +162,30 @@ func (c *comparison) compare(ctx context.Context, t trial) finding {
 		c.ask(ctx, &f, o.Resource.Plural, o.Body)
 		if f.refusal != nil {
 			f.outcome = onlyWeTake
-			f.spoilt = o.Resource == schema.Pods() && c.takesRaw(ctx, t)
+			f.spoilt = o.Resource != schema.Services() && c.takesRaw(ctx, t)
 			break
 		}
 	}
 	return f
 }
 
-// begin returns the pods and services that a job begins with, once the other objects are there that it asks for.
+// podOf a batch/v1 Job is what its controller makes.
+func podOf(job schema.Object) schema.Object {
+	var body struct {
+		Spec struct{ Template map[string]any }
+	}
+	if err := json.Unmarshal(job.Body, &body); err != nil {
+		panic(err) // made of JSON
+	}
+	pod := body.Spec.Template
+	meta, _ := pod["metadata"].(map[string]any)
+	meta["name"] = job.Name + "-x"
+	pod["apiVersion"], pod["kind"] = "v1", "Pod"
+	return schema.Object{Resource: schema.Pods(), Name: job.Name + "-x", Body: asJSON(pod)}
+}
+
+// begin returns the pods and services that a job begins with, once the other objects are there that it asks for; of one that a
+// batch/v1 Job makes the pod, and the Job.
 func begin(result *convert.Result) []schema.Object {
 	o := plan.Observed{Head: result.Head, Job: result.Job, Now: time.Unix(1_000_000_000, 0)}
 	p := plan.Make(o)
@@ -169,13 +197,28 @@ func begin(result *convert.Result) []schema.Object {
 		state := training.FormOf(made.Resource).StateOf(raw)
 		o.Dependents = append(o.Dependents, training.DependentOf(made.Resource, &schema.Child{Name: made.Name, UID: types.UID(made.Name), ResourceVersion: "1"}, state))
 	}
-	return slices.DeleteFunc(plan.Make(o).Create, func(o schema.Object) bool { return o.Resource != schema.Pods() && o.Resource != schema.Services() })
+	var created []schema.Object
+	for _, made := range plan.Make(o).Create {
+		switch made.Resource {
+		case schema.Jobs():
+			created = append(created, podOf(made), made)
+		case schema.Pods(), schema.Services():
+			created = append(created, made)
+		}
+	}
+	return created
 }
 
 // objects is how many pods and services a job of one replica of each type begins with.
 func objects(job *training.Job) (n int) {
+	if slices.Contains(job.Kind.Unwatched, schema.Services()) {
+		n++
+	}
 	for _, t := range job.ReplicaTypes {
 		if t.After == "" {
+			n++
+		}
+		if t.Batch {
 			n++
 		}
 		if !t.NoService {
@@ -221,7 +264,11 @@ func (c *comparison) ask(ctx context.Context, f *finding, resource string, body 
 	answer, known := c.answers.Load(string(body))
 	if !known {
 		c.requests.Add(1)
-		err := c.client.Post().Resource(resource).Namespace("default").
+		client := c.client
+		if resource == schema.Jobs().Plural {
+			client = c.batch
+		}
+		err := client.Post().Resource(resource).Namespace("default").
 			Param("dryRun", metav1.DryRunAll).Param("fieldValidation", "Ignore").
 			SetHeader("Content-Type", "application/json").SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1").
 			Body(body).Do(ctx).Error()

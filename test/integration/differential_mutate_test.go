@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
+	"stoic/training"
 	"stoic/training/kinds"
 )
 
@@ -290,8 +291,10 @@ func drawTrials(bases []any, n int, random *rand.Rand) []trial {
 		if len(c.changes) > 0 {
 			// Numbers come from the decoder here as anywhere: 3.0 is what it makes of it.
 			c.template = fromJSON(asJSON(c.template))
-			all := kinds.All()
-			trials = append(trials, c.as(all[len(trials)%len(all)]))
+			all := kinds.Served()
+			c = c.as(all[len(trials)%len(all)])
+			c.launcher = len(trials)/len(all)%2 == 0 && slices.ContainsFunc(c.kind.ReplicaTypes, func(r training.KnownReplicaType) bool { return r.Batch })
+			trials = append(trials, c)
 		}
 	}
 	return trials

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,10 +44,12 @@ func TestDifferential(t *testing.T) {
 	comparison := newComparison(t, r)
 	bases := templates(t)
 	for i := range bases {
-		for _, kind := range kinds.All() {
+		for _, kind := range kinds.Served() {
 			c := trial{base: i, template: fromJSON(asJSON(bases[i]))}.as(kind)
-			if f := comparison.compare(context.Background(), c); f.outcome != bothTake || f.trouble != nil {
-				t.Errorf("no sound base: %v", f)
+			for _, c.launcher = range []bool{false, kind.ReplicaTypes[0].Batch} {
+				if f := comparison.compare(context.Background(), c); f.outcome != bothTake || f.trouble != nil {
+					t.Errorf("no sound base: %v", f)
+				}
 			}
 		}
 	}
@@ -54,6 +57,7 @@ func TestDifferential(t *testing.T) {
 		return
 	}
 	t.Run("names", func(t *testing.T) { names(t, comparison) })
+	t.Run("full lists", func(t *testing.T) { fullLists(t, comparison) })
 	t.Run("templates", func(t *testing.T) {
 		trials := drawTrials(bases, *differentialCases, rand.New(rand.NewPCG(*differentialSeed, 0)))
 		start := time.Now()
@@ -91,6 +95,34 @@ func names(t *testing.T, comparison *comparison) {
 		trials = append(trials, trial{kind: kinds.TFJob(), name: name, template: plain, changes: []string{"name " + schema.Quote(name)}})
 	}
 	report(t, hold(t, comparison, trials))
+}
+
+// fullLists compares the answers to lists of a template that are as long as they may be, or longer by one: what we put behind them
+// comes on top of that.
+func fullLists(t *testing.T, comparison *comparison) {
+	domains := func(n, length int) map[string]any {
+		var all []any
+		for i := range n {
+			all = append(all, fmt.Sprintf("d%02d.", i)+strings.Repeat("x", length-4))
+		}
+		return map[string]any{"searches": all}
+	}
+	var trials []trial
+	for _, kind := range kinds.Served() {
+		for what, config := range map[string]map[string]any{"31 search domains": domains(31, 8), "32": domains(32, 8), "33": domains(33, 8),
+			"of 2010 characters": domains(30, 66), "of 2040": domains(30, 67), "of 2070": domains(30, 68)} {
+			template, _ := fromJSON(asJSON(templates(t)[3])).(map[string]any)
+			template["spec"].(map[string]any)["dnsConfig"] = config
+			trials = append(trials, trial{base: 3, template: template, changes: []string{what}}.as(kind))
+		}
+	}
+	found := hold(t, comparison, trials)
+	report(t, found)
+	for _, f := range found {
+		if f.outcome == bothTake && f.changes[0] == "33" {
+			t.Errorf("nobody minds: %v", f)
+		}
+	}
 }
 
 // report logs what was found and fails for each disagreement that no exception covers.

@@ -123,6 +123,12 @@ func TestLeadingKinds(t *testing.T) {
 				})
 			}
 		}
+		for name, scenario := range map[string]func(*testing.T, *rig){"masters": paddleMasters, "elastic": paddleElastic} {
+			t.Run("PaddleJob/"+name, func(t *testing.T) {
+				t.Parallel()
+				scenario(t, r.of(kinds.PaddleJob()))
+			})
+		}
 	})
 	nothingIsForbidden(t, r)
 }

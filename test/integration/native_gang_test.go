@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,11 +12,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"stoic/cli/cluster"
 	"stoic/schema"
 	"stoic/training"
 	"stoic/training/kinds"
+	"stoic/training/kinds/v2beta1"
 )
 
 // TestNativeGang: kube-scheduler itself places pods together, all or none (Kubernetes 1.36, both feature gates).
@@ -29,7 +32,21 @@ func TestNativeGang(t *testing.T) {
 		"changed":                    nativeGangChanged,
 		"a member succeeds":          nativeGangMemberSucceeds,
 		"of another kind":            nativeGangOfPyTorch,
+		"of an MPIJob":               nativeGangOfMPI,
 		"without the flag, no group": nativeGangOff,
+	})
+}
+
+// TestNativeGangOfMPIV2Beta1: the launcher, whose pod the Job controller makes, is placed together with its workers.
+func TestNativeGangOfMPIV2Beta1(t *testing.T) {
+	r := bareRig(t, cluster.Options{GangScheduling: true, CRDs: []string{filepath.Join(root, "deploy/mpijob-v2beta1/mpijobs.yaml")}})
+	r.permit(t)
+	r.kubectl(t, nil, "apply", "-f", filepath.Join(root, "deploy/mpijob-v2beta1/rbac.yaml"))
+	r = r.of(v2beta1.MPIJob())
+	sideBySide(t, r, map[string]func(*testing.T, *rig){
+		"waits until it fits":   nativeGangFitsLauncher,
+		"waits for workers":     nativeGangWaits,
+		"suspended and resumed": nativeGangOfMPISuspended,
 	})
 }
 
@@ -208,6 +225,125 @@ func nativeGangOfPyTorch(t *testing.T, r *rig) {
 	r.awaitExtra(t, groups, ns, "job", true)
 	r.awaitState(t, ns, "job", training.Succeeded)
 	r.awaitExtra(t, groups, ns, "job", false)
+}
+
+// inGroup says of each pod of a job whether it is a member of the job's group.
+func (r *rig) inGroup(t *testing.T, ns, job string) map[string]bool {
+	t.Helper()
+	list, err := r.typed.CoreV1().Pods(ns).List(context.Background(), metav1.ListOptions{LabelSelector: training.LabelJob + "=" + job})
+	if err != nil {
+		t.Fatal(err)
+	}
+	members := map[string]bool{}
+	for _, p := range list.Items {
+		g := p.Spec.SchedulingGroup
+		members[p.Name] = g != nil && g.PodGroupName != nil && *g.PodGroupName == job
+	}
+	return members
+}
+
+// minCount of the group of a job.
+func (r *rig) minCount(t *testing.T, ns, job string, want int64) {
+	t.Helper()
+	_, groups := nativeKinds()
+	group := r.awaitExtra(t, groups, ns, job, true)
+	if found, _, _ := unstructured.NestedInt64(group.Object, "spec", "schedulingPolicy", "gang", "minCount"); found != want {
+		t.Errorf("minCount is %d, want %d", found, want)
+	}
+}
+
+// allInGroup: so many pods are there, and all are members.
+func (r *rig) allInGroup(t *testing.T, ns, job string, pods int) {
+	t.Helper()
+	members := r.inGroup(t, ns, job)
+	if len(members) != pods || slices.Contains(slices.Collect(maps.Values(members)), false) {
+		t.Errorf("members of the group: %v, want all of %d pods", members, pods)
+	}
+}
+
+// nativeGangOfMPI: the workers are the gang, and the launcher, which comes when they run, joins it.
+func nativeGangOfMPI(t *testing.T, r *rig) {
+	r = r.of(kinds.MPIJob())
+	ns := r.namespace(t, "native-mpi")
+	r.operator(t, ns, "--native-gang-scheduling", "--enable-scheme", "MPIJob")
+	r.apply(t, ns, mpiManifest("pi", "", 2, "3s"))
+	r.minCount(t, ns, "pi", 2)
+	r.awaitState(t, ns, "pi", training.Running)
+	r.allInGroup(t, ns, "pi", 3)
+	r.awaitState(t, ns, "pi", training.Succeeded)
+	_, groups := nativeKinds()
+	r.awaitExtra(t, groups, ns, "pi", false)
+}
+
+// mpi2OnGPUs is an MPIJob of v2beta1 with a launcher and two workers that want GPUs of one node.
+func mpi2OnGPUs(name, node string, launcher, worker int) string {
+	pod := func(gpus int, after string) string {
+		return fmt.Sprintf(`{metadata: {annotations: %s}, spec: {nodeSelector: {kubernetes.io/hostname: %s}, containers: [{name: mpi, image: "mpi:1", command: [run], resources: {limits: {nvidia.com/gpu: %d}}}]}}`,
+			after, node, gpus)
+	}
+	return fmt.Sprintf("apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: %s}\nspec:\n  mpiReplicaSpecs:\n    Launcher: {template: %s}\n    Worker: {replicas: 2, template: %s}\n",
+		name, pod(launcher, ends("3s")), pod(worker, "{}"))
+}
+
+// nativeGangFitsLauncher: two of the three pods would fit beside what is there; none is placed until all do.
+func nativeGangFitsLauncher(t *testing.T, r *rig) {
+	ns := r.namespace(t, "fits")
+	r.operator(t, ns, "--native-gang-scheduling", "--enable-scheme", "MPIJob")
+	r.kubectl(t, []byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"first"},"spec":{"nodeSelector":{"kubernetes.io/hostname":"node-0"},
+		"containers":[{"name":"a","image":"a","resources":{"limits":{"nvidia.com/gpu":1}}}]}}`), "-n", ns, "create", "-f", "-")
+	r.kubectl(t, nil, "-n", ns, "wait", "pod/first", "--for=jsonpath={.status.phase}=Running", "--timeout=60s")
+	r.apply(t, ns, mpi2OnGPUs("pi", "node-0", 2, 3))
+	r.minCount(t, ns, "pi", 3)
+	r.reportedOnce(t, ns, "pi", training.ReasonPodUnschedulable, "")
+	await(t, "all three pods to wait", func() (bool, string) {
+		pods := r.inGroup(t, ns, "pi")
+		return len(pods) == 3, fmt.Sprint(pods)
+	})
+	if names := r.scheduled(t, ns, "pi"); len(names) > 0 {
+		t.Errorf("placed without the others: %v", names)
+	}
+	r.allInGroup(t, ns, "pi", 3)
+	r.kubectl(t, nil, "-n", ns, "delete", "pod", "first", "--wait=false")
+	r.awaitState(t, ns, "pi", training.Succeeded)
+	_, groups := nativeKinds()
+	r.awaitExtra(t, groups, ns, "pi", false)
+}
+
+// nativeGangWaits: the workers are the gang, and the launcher joins it when they are ready.
+func nativeGangWaits(t *testing.T, r *rig) {
+	ns := r.namespace(t, "native-waits")
+	r.operator(t, ns, "--native-gang-scheduling", "--enable-scheme", "MPIJob")
+	r.apply(t, ns, mpi2Manifest("pi", "launcherCreationPolicy: WaitForWorkersReady", "{cleanPodPolicy: None}", ends("3s"), 2, ""))
+	r.minCount(t, ns, "pi", 2)
+	r.awaitState(t, ns, "pi", training.Running)
+	r.allInGroup(t, ns, "pi", 3)
+	r.awaitState(t, ns, "pi", training.Succeeded)
+}
+
+// nativeGangOfMPISuspended: the launcher's Job is the same afterwards, and the group another one, of which all are members.
+func nativeGangOfMPISuspended(t *testing.T, r *rig) {
+	ns := r.namespace(t, "native-mpi-suspended")
+	r.operator(t, ns, "--native-gang-scheduling", "--enable-scheme", "MPIJob")
+	_, groups := nativeKinds()
+	r.apply(t, ns, mpi2Manifest("pi", "", "{cleanPodPolicy: None}", "{}", 2, ""))
+	r.awaitState(t, ns, "pi", training.Running)
+	group, job := r.awaitExtra(t, groups, ns, "pi", true), r.batchJob(t, ns, "pi-launcher")
+	r.kubectl(t, nil, "-n", ns, "patch", "mpijob", "pi", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":true}}}`)
+	r.awaitState(t, ns, "pi", training.Suspended)
+	r.awaitExtra(t, groups, ns, "pi", false)
+	await(t, "its pods to be gone", func() (bool, string) {
+		pods := r.inGroup(t, ns, "pi")
+		return len(pods) == 0, fmt.Sprint(pods)
+	})
+	r.kubectl(t, nil, "-n", ns, "patch", "mpijob", "pi", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":false}}}`)
+	r.awaitState(t, ns, "pi", training.Running)
+	r.allInGroup(t, ns, "pi", 3)
+	if again := r.awaitExtra(t, groups, ns, "pi", true); again.GetUID() == group.GetUID() {
+		t.Error("the group was not created again")
+	}
+	if again := r.batchJob(t, ns, "pi-launcher"); again == nil || again.UID != job.UID {
+		t.Error("the launcher's Job was created again")
+	}
 }
 
 func nativeGangOff(t *testing.T, r *rig) {

@@ -17,15 +17,16 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"stoic/cli/cluster"
-	"stoic/schema"
 	"stoic/training"
+	"stoic/training/kinds/v2beta1"
 )
 
 // TestProblems: whatever the pod layer says about a replica that cannot run is an event of the job, once, within a second, and
 // counted.
 func TestProblems(t *testing.T) {
-	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd/tfjobs.yaml")}})
+	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd/tfjobs.yaml"), filepath.Join(root, "deploy/mpijob-v2beta1/mpijobs.yaml")}})
 	r.permit(t)
+	r.kubectl(t, nil, "apply", "-f", filepath.Join(root, "deploy/mpijob-v2beta1/rbac.yaml"))
 	sideBySide(t, r, map[string]func(*testing.T, *rig){
 		"unschedulable":          unschedulable,
 		"within a second":        problemWithinASecond,
@@ -36,6 +37,12 @@ func TestProblems(t *testing.T) {
 		"quota":                  quotaExceeded,
 		"limit range":            limitRangeExceeded,
 		"no such priority class": noPriorityClass,
+		"image within a second":  imageWithinASecond,
+		"quota within a second":  quotaWithinASecond,
+		"pod security":           podSecurity,
+		"no service account":     noServiceAccount,
+		"admission policy":       admissionPolicy,
+		"launcher":               launcherProblems,
 	})
 }
 
@@ -209,39 +216,84 @@ func evicted(t *testing.T, r *rig) {
 	p.countsOnce(t, training.ReasonPodEvicted)
 }
 
-// quotaExceeded: whichever pod is tried, and however much is used then, it is one event.
-func quotaExceeded(t *testing.T, r *rig) {
-	ns := r.namespace(t, "quota-exceeded")
-	p := r.operator(t, ns)
-	r.kubectl(t, nil, "-n", ns, "create", "quota", "small", "--hard=pods=1")
-	await(t, "the quota to hold", func() (bool, string) {
-		out := r.kubectl(t, nil, "-n", ns, "get", "quota", "small", "-o", "jsonpath={.status.hard.pods}")
-		return out == "1", out
+// saysOfImage is a kubelet that cannot pull the image of the worker.
+func (r *rig) saysOfImage(t *testing.T, ns, pod, container string) {
+	t.Helper()
+	status := fmt.Sprintf(`{"status":{"containerStatuses":[{"name":%q,"image":"training:1","imageID":"","ready":false,"restartCount":0,
+		"state":{"waiting":{"reason":"ErrImagePull","message":"no such image: training:1"}}}]}}`, container)
+	if _, err := r.typed.CoreV1().Pods(ns).Patch(t.Context(), pod, types.StrategicMergePatchType, []byte(status), metav1.PatchOptions{}, "status"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func failsToPull(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
+		return c.State.Waiting != nil && c.State.Waiting.Reason == "ErrImagePull"
 	})
-	r.apply(t, ns, manifest("job", endless("", "replicas: 3")))
-	r.awaitActive(t, ns, "job", 1)
-	r.reportedOnce(t, ns, "job", training.ReasonCreatePodFailed, "exceeded quota: small")
-	r.kubectl(t, nil, "-n", ns, "patch", "quota", "small", "--type=merge", "-p", `{"spec":{"hard":{"pods":"2"}}}`)
-	r.awaitActive(t, ns, "job", 2)
-	r.reportedOnce(t, ns, "job", training.ReasonCreatePodFailed, "exceeded quota: small")
-	p.countsOnce(t, string(schema.CauseQuota))
 }
 
-func limitRangeExceeded(t *testing.T, r *rig) {
-	ns := r.namespace(t, "limit-range")
+// imageWithinASecond measures from the status of the pod to the event of the job, and sends it once, whichever process does.
+func imageWithinASecond(t *testing.T, r *rig) {
+	ns := r.namespace(t, "image-within")
 	p := r.operator(t, ns)
-	r.kubectl(t, []byte("apiVersion: v1\nkind: LimitRange\nmetadata: {name: small}\nspec: {limits: [{type: Container, max: {cpu: 1}}]}\n"), "-n", ns, "create", "-f", "-")
-	r.apply(t, ns, manifest("job", endlessWith("resources: {limits: {cpu: 2}}", "replicas: 3")))
-	r.reportedOnce(t, ns, "job", training.ReasonCreatePodFailed, "maximum cpu usage per Container is 1, but limit is 2")
-	p.countsOnce(t, string(schema.CauseLimitRange))
+	fastest := patience
+	for i := range 3 {
+		name := fmt.Sprintf("job-%d", i)
+		r.apply(t, ns, manifest(name, podSpec("schedulerName: nobody", "replicas: 1")))
+		r.awaitPods(t, ns, name, 1)
+		took := r.fromPodToJob(t, ns, name, training.ReasonPodImageFailed, failsToPull, func() { r.saysOfImage(t, ns, name+"-worker-0", "tensorflow") })
+		t.Logf("%s: %s", name, took)
+		fastest = min(fastest, took)
+	}
+	if fastest > time.Second {
+		t.Errorf("from the status of a pod to the event of its job: %s", fastest)
+	}
+	p.kill(t)
+	again := r.operator(t, ns)
+	await(t, "the events to be planned again", func() (bool, string) {
+		known, _ := again.metric(t, `training_operator_events_total{result="known"}`)
+		return known >= 3, fmt.Sprint(known)
+	})
+	for i := range 3 {
+		r.reportedOnce(t, ns, fmt.Sprintf("job-%d", i), training.ReasonPodImageFailed, "ErrImagePull")
+	}
+	if n := again.counted(t, training.ReasonPodImageFailed); n != 0 {
+		t.Errorf("the second process counts %v", n)
+	}
 }
 
-func noPriorityClass(t *testing.T, r *rig) {
-	ns := r.namespace(t, "no-class")
+// launcherProblems: the pod of the launcher of an MPIJob of v2beta1 is made by the Job controller, and is told of on the MPIJob.
+func launcherProblems(t *testing.T, r *rig) {
+	r = r.of(v2beta1.MPIJob())
+	ns := r.namespace(t, "launcher")
 	p := r.operator(t, ns)
-	r.apply(t, ns, manifest("job", podSpec("priorityClassName: absent", "replicas: 3")))
-	r.reportedOnce(t, ns, "job", training.ReasonCreatePodFailed, "no PriorityClass with name absent was found")
-	p.countsOnce(t, string(schema.CausePriorityClass))
-	r.kubectl(t, []byte("apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: absent}\nvalue: 1\n"), "create", "-f", "-")
-	r.awaitActive(t, ns, "job", 3)
+	fastest := patience
+	unplaced := func(p *corev1.Pod) bool {
+		return p.Labels[training.LabelJobRole] == training.JobRoleLauncher && slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse
+		})
+	}
+	for i := range 3 {
+		name := fmt.Sprintf("pi-%d", i)
+		took := r.fromPodToJob(t, ns, name, training.ReasonPodUnschedulable, unplaced, func() {
+			r.apply(t, ns, mpi2Manifest(name, "", "{}", "{}", 1, "nodeSelector: {there: none}, "))
+		})
+		t.Logf("%s: %s", name, took)
+		fastest = min(fastest, took)
+	}
+	if fastest > time.Second {
+		t.Errorf("from the condition of a launcher's pod to the event of its job: %s", fastest)
+	}
+	for i := range 3 {
+		r.reportedOnce(t, ns, fmt.Sprintf("pi-%d", i), training.ReasonPodUnschedulable, fmt.Sprintf("pod pi-%d-launcher-", i))
+	}
+	if n := p.counted(t, training.ReasonPodUnschedulable); n != 3 {
+		t.Errorf("counted %v times, want once for each of three jobs", n)
+	}
+	r.saysOfImage(t, ns, r.podsOf(t, ns, training.JobRoleLauncher)[0].Name, "mpi")
+	await(t, "the event about the image", func() (bool, string) {
+		list, err := r.typed.CoreV1().Events(ns).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=" + training.ReasonPodImageFailed})
+		return err == nil && len(list.Items) == 1 && list.Items[0].InvolvedObject.Kind == r.kind.Name, fmt.Sprint(list, err)
+	})
+	p.countsOnce(t, training.ReasonPodImageFailed)
 }

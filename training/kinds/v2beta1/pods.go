@@ -160,7 +160,11 @@ func domain(job *training.Job) string {
 	return job.Meta.Name + "." + job.Meta.Namespace + ".svc." + cmp.Or(job.Kind.Cluster.Domain, "cluster.local")
 }
 
-// searching is the author's DNS configuration with one more domain.
+// An API server takes so many search domains in a pod, and so many characters of them, with one between two.
+const maxSearches, maxSearchCharacters = 32, 2048
+
+// searching is the author's DNS configuration with one more domain, if there is room for it: the hostfile has names that need no
+// such domain.
 func searching(config map[string]json.RawMessage, domain string) json.RawMessage {
 	all := maps.Clone(config)
 	if all == nil {
@@ -168,6 +172,13 @@ func searching(config map[string]json.RawMessage, domain string) json.RawMessage
 	}
 	var searches []json.RawMessage
 	_ = json.Unmarshal(all["searches"], &searches) // no list: the same as none
+	characters := len(domain)
+	for _, s := range searches {
+		characters += len(s) - len(`""`) + len(" ")
+	}
+	if len(searches) >= maxSearches || characters > maxSearchCharacters {
+		return schema.JSON(all)
+	}
 	all["searches"] = schema.JSON(append(searches, schema.JSON(domain)))
 	return schema.JSON(all)
 }
