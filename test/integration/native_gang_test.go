@@ -266,7 +266,8 @@ func nativeGangOfMPI(t *testing.T, r *rig) {
 	r = r.of(kinds.MPIJob())
 	ns := r.namespace(t, "native-mpi")
 	r.operator(t, ns, "--native-gang-scheduling", "--enable-scheme", "MPIJob")
-	r.apply(t, ns, mpiManifest("pi", "", 2, "3s"))
+	// Workers that run on would keep the group: the API server protects it.
+	r.apply(t, ns, mpiManifest("pi", "\n  runPolicy: {cleanPodPolicy: Running}", 2, "3s"))
 	r.minCount(t, ns, "pi", 2)
 	r.awaitState(t, ns, "pi", training.Running)
 	r.allInGroup(t, ns, "pi", 3)
@@ -281,7 +282,7 @@ func mpi2OnGPUs(name, node string, launcher, worker int) string {
 		return fmt.Sprintf(`{metadata: {annotations: %s}, spec: {nodeSelector: {kubernetes.io/hostname: %s}, containers: [{name: mpi, image: "mpi:1", command: [run], resources: {limits: {nvidia.com/gpu: %d}}}]}}`,
 			after, node, gpus)
 	}
-	return fmt.Sprintf("apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: %s}\nspec:\n  mpiReplicaSpecs:\n    Launcher: {template: %s}\n    Worker: {replicas: 2, template: %s}\n",
+	return fmt.Sprintf("apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: %s}\nspec:\n  runPolicy: {cleanPodPolicy: Running}\n  mpiReplicaSpecs:\n    Launcher: {template: %s}\n    Worker: {replicas: 2, template: %s}\n",
 		name, pod(launcher, ends("3s")), pod(worker, "{}"))
 }
 
