@@ -111,7 +111,7 @@ func (r *rig) expected(t *testing.T, ns string) map[string]float64 {
 		`controller_runtime_reconcile_time_seconds_bucket{controller="tfjob-controller",le="+Inf"}`:              -1,
 		`controller_runtime_reconcile_total{controller="tfjob-controller",result="success"}`:                     -1,
 		`training_operator_objects_converted_total{kind="TFJob",result="accepted"}`:                              -1,
-		`training_operator_reconcile_errors_total{class="denied",kind="TFJob"}`:                                   -1,
+		`training_operator_reconcile_errors_total{class="denied",kind="TFJob"}`:                                  -1,
 	}
 }
 

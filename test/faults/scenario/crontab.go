@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"stoic/examples/operators/crontab"
 	"stoic/test/faults/history"
 	"stoic/test/faults/oracle"
 )
@@ -40,7 +41,7 @@ func cronTabs() *Operator {
 			"a number as time":       map[string]any{"nextScheduleTime": 7},
 			"conditions of a string": map[string]any{"conditions": "none"},
 		},
-		Goals: []string{"G1", "G3", "G4", "G6", "G11", "G14", "G18"}, Share: 4, Basics: true, Scenarios: cronTabScenarios(),
+		Goals: []string{"G1", "G3", "G4", "G6", "G11", "G14", "G18"}, Share: 4, Basics: true, Scenarios: cronTabScenarios(), Watches: crontab.Watches,
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"stoic/examples/operators/mydeployment"
 	"stoic/test/faults/history"
 	"stoic/test/faults/oracle"
 )
@@ -38,7 +39,7 @@ func myDeployments() *Operator {
 			"failures to come":       map[string]any{"failures": 9, "lastReplacementTime": "2199-01-01T00:00:00Z", "lastProgressTime": "2199-01-01T00:00:00Z"},
 			"conditions of a string": map[string]any{"conditions": "none"},
 		},
-		Goals: []string{"G1", "G3", "G4", "G6", "G11", "G14", "G18"}, Share: 4, Basics: true, Scenarios: myDeploymentScenarios(),
+		Goals: []string{"G1", "G3", "G4", "G6", "G11", "G14", "G18"}, Share: 4, Basics: true, Scenarios: myDeploymentScenarios(), Watches: mydeployment.Watches,
 	}
 }
 
