@@ -116,16 +116,6 @@ func podSecurity(t *testing.T, r *rig) {
 	r.reportedOnce(t, ns, "job", training.ReasonCreatePodFailed, "")
 }
 
-func noServiceAccount(t *testing.T, r *rig) {
-	ns := r.namespace(t, "no-account")
-	p := r.operator(t, ns)
-	r.apply(t, ns, manifest("job", podSpec("serviceAccountName: absent", "replicas: 3")))
-	r.reportedOnce(t, ns, "job", training.ReasonCreatePodFailed, `serviceaccount "absent" not found`)
-	p.countsOnce(t, string(schema.CauseServiceAccount))
-	r.kubectl(t, nil, "-n", ns, "create", "serviceaccount", "absent")
-	r.awaitActive(t, ns, "job", 3)
-}
-
 func admissionPolicy(t *testing.T, r *rig) {
 	ns := r.namespace(t, "policy")
 	r.kubectl(t, []byte(`apiVersion: admissionregistration.k8s.io/v1

@@ -40,7 +40,6 @@ func TestProblems(t *testing.T) {
 		"image within a second":  imageWithinASecond,
 		"quota within a second":  quotaWithinASecond,
 		"pod security":           podSecurity,
-		"no service account":     noServiceAccount,
 		"admission policy":       admissionPolicy,
 		"launcher":               launcherProblems,
 	})
