@@ -65,8 +65,9 @@ func TestChoose(t *testing.T) {
 			t.Errorf("a plan that is chosen is not among all: %s", name)
 		}
 	}
-	if sample := names(Selection{Sample: true}); len(sample) > 120 || len(sample) < 50 {
-		t.Errorf("the sample has %d plans", len(sample))
+	// What it may take: a minute or two, with some plans of each operator.
+	if sample, most := names(Selection{Sample: true}), 25*len(scenario.Operators()); len(sample) > most || len(sample) < 50 {
+		t.Errorf("the sample has %d plans, want at most %d", len(sample), most)
 	}
 }
 
