@@ -196,7 +196,7 @@ func ofMPIJobs() (all []shortage) {
 		shortage{right: right{"delete", "rbac.authorization.k8s.io", "rolebindings"}, before: owned(training.RoleBindings(), jobName+"-launcher", true),
 			heals: bindsOwnRole, event: training.ReasonDeleteDependentFailed},
 		// Nobody can grant what he may not do himself.
-		shortage{right: right{"create", "", "pods/exec"}, reach: begins, heals: namesWorkers, often: true, event: training.ReasonUpdateDependentFailed,
+		shortage{right: right{"create", "", "pods/exec"}, reach: begins, heals: namesWorkers, often: true, event: training.ReasonCreateDependentFailed,
 			refused: refusal{"grant", "roles", "is attempting to grant RBAC permissions not currently held"}})
 	return like(shortage{plane: "v1", kind: kinds.MPIJob()}, all)
 }
