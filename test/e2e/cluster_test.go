@@ -58,6 +58,7 @@ func begin(t *testing.T) *system {
 		t.Fatal(err)
 	}
 	s := &system{root: root, dir: t.TempDir()}
+	watch := startWatch(t)
 	if s.supplies, err = supplies.Prepare(t.Context(), root, os.Stderr); err != nil {
 		t.Fatal(err)
 	}
@@ -65,6 +66,7 @@ func begin(t *testing.T) *system {
 		if err := s.supplies.Release(); err != nil {
 			t.Error(err)
 		}
+		watch.judge(t, s.supplies)
 	})
 	// The context of a test ends before its cleanups, and these look at the cluster.
 	if s.node, err = node.Start(context.WithoutCancel(t.Context()), s.supplies, os.Stderr); err != nil {
@@ -78,11 +80,11 @@ func begin(t *testing.T) *system {
 			t.Error(err)
 		}
 	})
-	deploy, ok := s.earlier(t)
-	if !ok {
-		deploy = filepath.Join(root, "deploy")
+	if s.supplies.Before != "" {
+		s.install(t, filepath.Join(s.supplies.Before, "deploy"), supplies.Earlier)
+	} else {
+		s.install(t, filepath.Join(root, "deploy"), supplies.Operator)
 	}
-	s.install(t, deploy)
 	return s
 }
 
@@ -100,14 +102,14 @@ patches:
       - {op: add, path: /spec/template/spec/containers/0/args/-, value: --pytorch-init-container-image=%s}
 `
 
-// install the operator from a folder of manifests, in a namespace that admits restricted pods alone.
-func (s *system) install(t *testing.T, manifests string) {
+// install an operator from a folder of manifests, in a namespace that admits restricted pods alone.
+func (s *system) install(t *testing.T, manifests, operator string) {
 	t.Helper()
 	deploy, err := filepath.Rel(s.dir, manifests)
 	if err != nil {
 		t.Fatal(err)
 	}
-	image, tag := supplies.Split(supplies.Operator)
+	image, tag := supplies.Split(operator)
 	if err := os.WriteFile(filepath.Join(s.dir, "kustomization.yaml"), fmt.Appendf(nil, overlay, deploy, image, tag, supplies.Delivery, supplies.Torch), 0o600); err != nil {
 		t.Fatal(err)
 	}

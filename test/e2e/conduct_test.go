@@ -3,14 +3,21 @@
 package e2e
 
 import (
+	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
+	"stoic/schema"
 	"stoic/test/e2e/node"
 	"stoic/test/e2e/supplies"
+	"stoic/training"
+	"stoic/training/kinds"
 )
 
 // workers is a TFJob whose workers run a command of a shell.
@@ -64,7 +71,7 @@ func exitCodes(t *testing.T, s *system) {
 	s.kubectl(t, retried, "apply", "--namespace="+ns, "-f", "-")
 	s.kubectl(t, workers("permanent", 1, "ExitCode", "", "exit 3"), "apply", "--namespace="+ns, "-f", "-")
 	s.succeeds(t, ns, "tfjob/retried")
-	if diff := cmp.Diff([]string{"recovered"}, s.lines(t, ns, "retried-worker-0", "recovered")); diff != "" {
+	if diff := gocmp.Diff([]string{"recovered"}, s.lines(t, ns, "retried-worker-0", "recovered")); diff != "" {
 		t.Errorf("the second try (-want +got):\n%s", diff)
 	}
 	if end := s.ends(t, ns, "tfjob/permanent"); !end.is("Failed") {
@@ -89,21 +96,58 @@ func outOfMemory(t *testing.T, s *system) {
 	}
 }
 
-// malformed: an object that the API server accepts and nobody can run is told so, and a healthy one beside it runs.
+// rejected names for each kind an example that the API server accepts and nobody can run.
+func rejected() map[string]string {
+	return map[string]string{"TFJob": "odd-quantity", "PyTorchJob": "two-masters", "XGBoostJob": "xgboost-without-master", "PaddleJob": "paddle-without-workers",
+		"JAXJob": "jax-with-master", "MPIJob": "no-launcher"}
+}
+
+// malformed: of each kind, an example that nobody can run is told what is wrong, in the words that stand beside it, and a healthy job
+// beside it runs.
 func malformed(t *testing.T, s *system) {
 	ns := s.namespace(t, "malformed")
-	odd := strings.Replace(workers("odd", 1, "Never", "", "true"), "name: tensorflow, ", `name: tensorflow, resources: {limits: {cpu: "1e1.5"}}, `, 1)
-	s.kubectl(t, odd, "apply", "--namespace="+ns, "-f", "-")
-	s.kubectl(t, workers("healthy", 1, "Never", "", "true"), "apply", "--namespace="+ns, "-f", "-")
-	s.succeeds(t, ns, "tfjob/healthy")
-	if end := s.ends(t, ns, "tfjob/odd"); !end.is("Failed") {
-		t.Errorf("%+v", end.Status.Conditions)
+	examples := filepath.Join(s.root, "examples", "rejected")
+	for _, kind := range kinds.All() {
+		s.kubectl(t, "", "apply", "--namespace="+ns, "-f", filepath.Join(examples, rejected()[kind.Name]+".yaml"))
+		s.kubectl(t, healthy(kind), "apply", "--namespace="+ns, "-f", "-")
 	}
-	const path = "spec.tfReplicaSpecs.Worker.template.spec.containers[0].resources.limits.cpu: found \"1e1.5\""
-	s.await(t, ns, "an event with the path", func() (bool, string) {
-		events, err := s.try("", "get", "events", "--namespace="+ns, "--field-selector=involvedObject.name=odd", "--output=jsonpath={.items[*].message}")
-		return err == nil && strings.Contains(events, path), events
-	})
+	for _, kind := range kinds.All() {
+		name := rejected()[kind.Name]
+		s.succeeds(t, ns, kind.Singular+"/healthy")
+		if end := s.ends(t, ns, kind.Singular+"/"+name); !end.is("Failed") {
+			t.Errorf("%s: %+v", name, end.Status.Conditions)
+		}
+		expected, err := os.ReadFile(filepath.Join(examples, name+".txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, problem := range regexp.MustCompile(`(?m): error: (.*) \[\w+\]$`).FindAllStringSubmatch(string(expected), -1) {
+			s.await(t, ns, "an event with "+problem[1], func() (bool, string) {
+				events, err := s.try("", "get", "events", "--namespace="+ns, "--field-selector=involvedObject.name="+name, "--output=jsonpath={.items[*].message}")
+				return err == nil && strings.Contains(events, problem[1]), events
+			})
+		}
+	}
+}
+
+// healthy is a job of the kind whose pods do nothing, with the fewest replicas that make a job.
+func healthy(kind *training.Kind) string {
+	replicas := map[string]any{}
+	for _, rtype := range map[string][]string{"PyTorchJob": {"Master"}, "XGBoostJob": {"Master"}, "MPIJob": {"Launcher", "Worker"}}[kind.Name] {
+		replicas[rtype] = nil
+	}
+	if len(replicas) == 0 {
+		replicas["Worker"] = nil
+	}
+	for rtype := range replicas {
+		container := map[string]any{"name": cmp.Or(kind.Container, "main"), "image": supplies.MPI, "command": []string{"true"}}
+		if rtype == "Worker" && kind.Name == "MPIJob" {
+			delete(container, "command") // it waits for the launcher
+		}
+		replicas[rtype] = map[string]any{"template": map[string]any{"spec": map[string]any{"terminationGracePeriodSeconds": 1, "containers": []any{container}}}}
+	}
+	return string(schema.JSON(map[string]any{"apiVersion": kind.APIVersion(), "kind": kind.Name, "metadata": map[string]any{"name": "healthy"},
+		"spec": map[string]any{"runPolicy": map[string]any{"cleanPodPolicy": "Running"}, kind.ReplicaSpecsField: replicas}}))
 }
 
 // drained: the node is drained while a job runs, and takes pods again later. The job goes on with other pods.

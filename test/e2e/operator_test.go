@@ -5,9 +5,8 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -116,37 +115,39 @@ func lostLeader(t *testing.T, s *system) {
 	})
 }
 
-// earlier writes the manifests of the commit before this one into a folder, if this checkout has it.
-func (s *system) earlier(t *testing.T) (deploy string, ok bool) {
-	t.Helper()
-	archive, err := exec.Command("git", "-C", s.root, "archive", "HEAD~1", "deploy").Output()
-	if err != nil {
-		t.Logf("this checkout has no commit before: %v", err)
-		return "", false
-	}
-	dir := filepath.Join(s.dir, "earlier")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	extract := exec.Command("tar", "--extract", "--directory", dir)
-	extract.Stdin = strings.NewReader(string(archive))
-	if out, err := extract.CombinedOutput(); err != nil {
-		t.Fatalf("extract the earlier manifests: %v\n%s", err, out)
-	}
-	return filepath.Join(dir, "deploy"), true
-}
-
-// upgraded: manifests of this commit are applied over those of the one before, and a job that runs meanwhile keeps its pods.
+// upgraded: manifests and image of this commit take the place of those of the one before. The operator's pod is another one, and a job
+// that runs meanwhile keeps its pods.
 func upgraded(t *testing.T, s *system) {
+	if s.supplies.Before == "" {
+		t.Skip("this checkout has no commit before")
+	}
 	ns := s.namespace(t, "upgraded")
 	s.kubectl(t, workers("job", 2, "Never", "", untilSignal), "apply", "--namespace="+ns, "-f", "-")
-	before := s.running(t, ns, "tfjob/job")
-	s.install(t, filepath.Join(s.root, "deploy"))
+	before, operators := s.running(t, ns, "tfjob/job"), s.operators(t)
+	if images := s.images(t); images != supplies.Earlier {
+		t.Fatalf("the operator before is %s", images)
+	}
+	s.install(t, filepath.Join(s.root, "deploy"), supplies.Operator)
+	s.await(t, "kubeflow", "the operator of this commit alone", func() (bool, string) {
+		images := s.images(t)
+		return images == supplies.Operator, images
+	})
+	for _, now := range s.operators(t) {
+		if slices.Contains(operators, now) {
+			t.Errorf("the operator %s was not replaced", now)
+		}
+	}
 	s.goOn(t, ns, "job-worker-0", "job-worker-1")
 	s.succeeds(t, ns, "tfjob/job")
 	if after := s.pods(t, ns); after != before {
 		t.Errorf("other pods: %s", cmp.Diff(before, after))
 	}
+}
+
+// images of the operator's pods.
+func (s *system) images(t *testing.T) string {
+	t.Helper()
+	return s.kubectl(t, "", "get", "pods", "--namespace=kubeflow", operatorPods, "--output=jsonpath={.items[*].spec.containers[0].image}")
 }
 
 // byHelm: the chart takes over what kustomize has installed. A job that runs meanwhile keeps its pods, and helm test succeeds.
@@ -166,6 +167,25 @@ func byHelm(t *testing.T, s *system) {
 	if after := s.pods(t, ns); after != before {
 		t.Errorf("other pods: %s", cmp.Diff(before, after))
 	}
+}
+
+// freshByHelm: where nothing of the operator is left but its CRDs, the chart alone installs one that runs a job.
+func freshByHelm(t *testing.T, s *system) {
+	ns := s.namespace(t, "fresh")
+	s.helm(t, "uninstall", "training-operator", "--namespace=kubeflow")
+	s.await(t, "kubeflow", "the operator to be gone", func() (bool, string) {
+		left := s.kubectl(t, "", "get", "deployments,services,serviceaccounts,roles,pods", "--namespace=kubeflow", "--output=name")
+		return !strings.Contains(left, "training-operator"), left
+	})
+	s.kubectl(t, workers("job", 2, "Never", "", "echo trained"), "apply", "--namespace="+ns, "-f", "-") // the CRDs are there, nobody serves them
+	image, tag := supplies.Split(supplies.Operator)
+	s.helm(t, "install", "training-operator", filepath.Join(s.root, "deploy/chart"), "--namespace=kubeflow", "--wait", "--timeout=4m",
+		"--set=image.repository="+image, "--set-string=image.tag="+tag)
+	s.succeeds(t, ns, "tfjob/job")
+	if diff := cmp.Diff([]string{"trained"}, s.lines(t, ns, "job-worker-0", "trained")); diff != "" {
+		t.Errorf("what the worker said (-want +got):\n%s", diff)
+	}
+	s.helm(t, "test", "training-operator", "--namespace=kubeflow", "--timeout=3m")
 }
 
 func (s *system) helm(t *testing.T, args ...string) {

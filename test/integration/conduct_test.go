@@ -44,6 +44,26 @@ func conduct(t *testing.T, r *rig) {
 	checkQuiet(t, r)
 }
 
+// tellsOfPruning: a CRD that does not keep a field of the status is a gauge and one line of the log, and no reason not to be ready.
+func (r *rig) tellsOfPruning(t *testing.T, p *process) {
+	t.Helper()
+	want := 1.0
+	if r.keepsGeneration {
+		want = 0
+	}
+	if n, found := p.metric(t, "training_operator_status_pruned", `kind="`+r.kind.Name+`"`); !found || n != want {
+		t.Errorf("training_operator_status_pruned is %v, %v, want %v", n, found, want)
+	}
+	if lines := strings.Count(p.Text(), "the API server does not keep all of the status"); lines != int(want) {
+		t.Errorf("%d lines of the log tell of fields that are not kept, want %v", lines, want)
+	} else if lines == 1 && !strings.Contains(p.Text(), `"fields":["status.observedGeneration"]`) {
+		t.Error("the line does not name the field")
+	}
+	if code := p.Probe(t.Context(), "/readyz"); code != http.StatusOK {
+		t.Errorf("/readyz answers %d", code)
+	}
+}
+
 // checkQuiet: an operator that serves all that the scenarios have left, finished, rejected and refused jobs, writes
 // nothing once it has looked at each.
 func checkQuiet(t *testing.T, r *rig) {
@@ -57,6 +77,7 @@ func checkQuiet(t *testing.T, r *rig) {
 		events, _ := p.metric(t, "training_operator_events_backlog")
 		return keys == 0 && busy == 0 && events == 0, fmt.Sprintf("%v keys, %v busy, %v events", keys, busy, events)
 	})
+	r.tellsOfPruning(t, p)
 	before := r.requests(t)
 	jobs, err := r.jobs("").List(t.Context(), metav1.ListOptions{})
 	if err != nil {

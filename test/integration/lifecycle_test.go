@@ -37,8 +37,10 @@ func TestLateCRD(t *testing.T) {
 	crd := filepath.Join(root, "deploy/crd")
 	for round := range 3 {
 		p.awaitServed(t, 0)
-		if code := p.Probe(t.Context(), "/healthz"); code != http.StatusOK {
-			t.Errorf("round %d, without CRD: healthz answers %d", round, code)
+		for _, path := range []string{"/healthz", "/readyz"} {
+			if code := p.Probe(t.Context(), path); code != http.StatusOK {
+				t.Errorf("round %d, without CRD: %s answers %d", round, path, code)
+			}
 		}
 		r.kubectl(t, nil, "apply", "-f", crd)
 		p.awaitServed(t, 1)

@@ -18,6 +18,9 @@ import (
 	"stoic/cli/cluster"
 )
 
+// deadWebhooks are those that training-operator v1.9.4 leaves behind where only its Deployment was deleted.
+const deadWebhooks = "testdata/webhooks.yaml"
+
 // TestMigration runs the commands of docs/migration.md, as they stand there, while jobs of all kinds run: there and back.
 // Pods of Deployments are simulated here; beside that of ours, our operator runs as a process, with the permissions that the
 // commands have installed.
@@ -128,7 +131,7 @@ func commandsOf(t *testing.T, document string) map[string]string {
 func predecessorManifests(t *testing.T, all []predecessor) string {
 	t.Helper()
 	folder := t.TempDir()
-	files := map[string]string{"predecessor.yaml": "testdata/predecessor.yaml"}
+	files := map[string]string{"predecessor.yaml": "testdata/predecessor.yaml", "webhooks.yaml": deadWebhooks}
 	for _, p := range all {
 		files[p.crd] = filepath.Join(root, "test/fixtures", p.crd)
 	}
@@ -181,10 +184,10 @@ func (m *migration) run(t *testing.T, commands string) {
 }
 
 // refusesJobs: a webhook whose server is gone refuses what it is asked about, and once it is deleted nobody does.
-func (m *migration) refusesJobs(t *testing.T, want bool) {
+func (r *rig) refusesJobs(t *testing.T, want bool) {
 	t.Helper()
 	await(t, "the webhook to be in force", func() (bool, string) {
-		out, err := m.tryKubectl([]byte(pyManifest("probe", pyWorkers("Never", 1, "{}"))), "create", "--dry-run=server", "-f", "-")
+		out, err := r.tryKubectl([]byte(pyManifest("probe", pyWorkers("Never", 1, "{}"))), "create", "--dry-run=server", "-f", "-")
 		return (err != nil && strings.Contains(out, "failed calling webhook")) == want, out
 	})
 }

@@ -24,6 +24,8 @@ const unfinished = "unfinished-"
 // Names of the images.
 const (
 	Operator = "127.0.0.1:5000/stoic:1" // as `make image` builds it, in a registry on the node's loopback
+	// Earlier is the operator of the commit before, whose archive bin/image/stoic.tar is imported into the node.
+	Earlier  = "docker.io/library/stoic:earlier"
 	Delivery = host + "kubectl-delivery:1"
 	Pause    = host + "pause:1"
 	MPI      = host + "mpi:1"   // Open MPI 4, MPICH, OpenSSH
@@ -44,7 +46,11 @@ type Supplies struct {
 	Runc                      string   // the program
 	CNI                       string   // folder with the plugins
 	Images                    []Image  // in the order in which they are needed
+	Before                    string   // folder with the sources of the commit before; "" if this checkout has none
 	Missing                   []string // images that cannot be had here, and why
+	// Cold: nothing was there before. Took is how long it took to make what was missing.
+	Cold bool
+	Took time.Duration
 
 	lock *os.File
 }
@@ -68,6 +74,8 @@ func Prepare(ctx context.Context, root string, progress io.Writer) (_ *Supplies,
 		return nil, fmt.Errorf("make a place for programs and images: %w", err)
 	}
 	s := &Supplies{Dir: m.dir}
+	_, err = os.Stat(filepath.Join(m.dir, "bin"))
+	s.Cold = errors.Is(err, os.ErrNotExist)
 	if s.lock, err = acquire(filepath.Join(m.dir, "lock")); err != nil {
 		return nil, err
 	}
@@ -82,11 +90,12 @@ func Prepare(ctx context.Context, root string, progress io.Writer) (_ *Supplies,
 	if s.ControlPlane, err = cluster.Build(ctx, cluster.Options{Source: filepath.Join(root, "localcluster"), Progress: progress}); err != nil {
 		return nil, err
 	}
-	for _, step := range []func(context.Context, *Supplies) error{m.programs, m.runtime, m.images} {
+	for _, step := range []func(context.Context, *Supplies) error{m.programs, m.runtime, m.before, m.images} {
 		if err := step(ctx, s); err != nil {
 			return nil, err
 		}
 	}
+	s.Took = time.Since(m.began)
 	return s, nil
 }
 
@@ -185,16 +194,58 @@ func (m *maker) goList(ctx context.Context, folder string, args ...string) (stri
 	return strings.TrimSpace(out), err
 }
 
+// before takes the sources of the commit before out of the repository, if this checkout has it.
+func (m *maker) before(ctx context.Context, s *Supplies) error {
+	folder := filepath.Join(m.dir, "before")
+	if err := m.remove(folder); err != nil {
+		return err
+	}
+	archive := filepath.Join(m.dir, unfinished+"before.tar")
+	if _, err := m.run(ctx, exec.CommandContext(ctx, "git", "-C", m.root, "archive", "--output", archive, "HEAD~1")); err != nil {
+		m.say("no commit before this one: %v", err)
+		return nil
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return fmt.Errorf("make a place for the commit before: %w", err)
+	}
+	if _, err := m.run(ctx, exec.CommandContext(ctx, "tar", "--extract", "--file", archive, "--directory", folder)); err != nil {
+		return fmt.Errorf("extract the commit before: %w", err)
+	}
+	if err := os.Remove(archive); err != nil {
+		return fmt.Errorf("extract the commit before: %w", err)
+	}
+	s.Before = folder
+	return nil
+}
+
+// operator builds the image of the operator as make image does, and returns the folder.
+func (m *maker) operator(ctx context.Context, root, out string, more ...string) (string, error) {
+	made := filepath.Join(m.dir, out)
+	c := exec.CommandContext(ctx, filepath.Join(m.dir, "bin", "image"), append([]string{"-root", root, "-out", made, "-platforms", "linux/" + runtime.GOARCH}, more...)...)
+	c.Env = append(os.Environ(), "SOURCE_DATE_EPOCH=0")
+	if _, err := m.run(ctx, c); err != nil {
+		return "", fmt.Errorf("build the image of the operator of %s: %w", root, err)
+	}
+	return made, nil
+}
+
 // images writes those of programs anew, and those of Debian unless they are kept.
 func (m *maker) images(ctx context.Context, s *Supplies) error {
 	bin := filepath.Join(m.dir, "bin")
 	m.say("build the image of the operator")
-	made := filepath.Join(m.dir, "image")
-	operator := exec.CommandContext(ctx, filepath.Join(bin, "image"), "-root", m.root, "-out", made, "-platforms", "linux/"+runtime.GOARCH, "-version", "e2e")
-	if _, err := m.run(ctx, operator); err != nil {
-		return fmt.Errorf("build the image of the operator: %w", err)
+	made, err := m.operator(ctx, m.root, "image", "-version", "e2e")
+	if err != nil {
+		return err
 	}
 	s.Layout = filepath.Join(made, "oci")
+	if s.Before != "" {
+		m.say("build the image of the operator of the commit before")
+		_, tag := Split(Earlier)
+		if made, err = m.operator(ctx, s.Before, "image-before", "-version", tag, "-revision", "before"); err != nil {
+			return err
+		}
+		s.Images = append(s.Images, Image{Name: Earlier, Tar: filepath.Join(made, "stoic.tar")})
+	}
 	path := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 	for _, image := range []struct {
 		name  string
