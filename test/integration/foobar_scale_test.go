@@ -79,7 +79,8 @@ func (f *foobars) awaitAll(t *testing.T, ns string, want int) {
 }
 
 // TestOperatorInTwoProcesses: several processes of an operator share the work safely, and a standby takes over within 3 s of a
-// graceful stop and within 17 s, the lease and a retry, of a kill.
+// graceful stop and within 20 s of a kill: the lease of 15 s, and two retries of at most 2.4 s, as the standby has seen the last
+// renewal up to one retry late. It takes 17.5 s most of the time.
 func TestOperatorInTwoProcesses(t *testing.T) {
 	t.Parallel() // it mostly waits
 	f := newFooBars(t)
@@ -108,7 +109,7 @@ func TestOperatorInTwoProcesses(t *testing.T) {
 		t.Errorf("the standby took over in %v, want at most %v", took, limit)
 	}
 	takesOver(func(p *process) { p.stop(t) }, 3*time.Second)
-	takesOver(func(p *process) { p.kill(t) }, 17*time.Second)
+	takesOver(func(p *process) { p.kill(t) }, 20*time.Second)
 
 	created := map[string]int{}
 	for _, q := range writes(f.requestsOf(t, foobarUser)) {
