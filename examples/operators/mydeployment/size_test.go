@@ -1,71 +1,22 @@
 package mydeployment
 
 import (
-	"bufio"
-	"bytes"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
+
+	"stoic/test/source"
 )
 
-// written is what the author of an operator writes by hand, beside types, what they say of their fields (validate.go), and tests.
-func written() []string { return []string{"decide.go", "cmd/main.go"} }
-
-// TestSize: it is few lines, comments included.
-func TestSize(t *testing.T) {
-	const most = 150
-	lines := 0
-	for _, file := range written() {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for scanner := bufio.NewScanner(bytes.NewReader(text)); scanner.Scan(); {
-			if strings.TrimSpace(scanner.Text()) != "" {
-				lines++
-			}
-		}
-	}
-	if t.Logf("%d lines", lines); lines > most {
-		t.Errorf("%d lines, must be at most %d", lines, most)
-	}
+// written is what the author of this operator writes by hand.
+// Beside it are tests, types, and what they say of their fields (validate.go).
+func written() source.Operator {
+	return source.Operator{Written: []string{"decide.go", "cmd/main.go"}, Beside: []string{"types.go", "validate.go"},
+		Imports: []string{"stoic/examples/operators/mydeployment", "k8s.io/api/core/v1"},
+		Time: func(name string) bool {
+			return !slices.Contains([]string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}, name)
+		}}
 }
 
-// TestOnTheEngineAlone: there is no client, cache, queue, goroutine, clock or class of errors in it.
-func TestOnTheEngineAlone(t *testing.T) {
-	for _, file := range append(written(), "types.go", "validate.go") {
-		set := token.NewFileSet()
-		parsed, err := parser.ParseFile(set, file, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, i := range parsed.Imports {
-			path, err := strconv.Unquote(i.Path.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			first, _, _ := strings.Cut(path, "/")
-			engine := slices.Contains([]string{"stoic/schema", "stoic/convert", "stoic/controller", "stoic/controller/program", "stoic/examples/operators/mydeployment"}, path)
-			standard := !strings.Contains(first, ".") && first != "stoic" && !slices.Contains([]string{"net", "sync", "context", "errors"}, first)
-			if !engine && !standard && !strings.HasPrefix(path, "k8s.io/apimachinery/") && path != "k8s.io/api/core/v1" {
-				t.Errorf("%s imports %s", file, path)
-			}
-		}
-		ast.Inspect(parsed, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.GoStmt, *ast.ChanType, *ast.SelectStmt:
-				t.Errorf("%s has a goroutine or a channel", set.Position(n.Pos()))
-			case *ast.SelectorExpr:
-				if x, ok := n.X.(*ast.Ident); ok && x.Name == "time" && slices.Contains([]string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}, n.Sel.Name) {
-					t.Errorf("%s asks a clock", set.Position(n.Pos()))
-				}
-			}
-			return true
-		})
-	}
-}
+func TestSize(t *testing.T) { written().Size(t) }
+
+func TestOnTheEngineAlone(t *testing.T) { written().OnTheEngineAlone(t) }
