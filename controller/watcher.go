@@ -47,7 +47,7 @@ func newWatcher(c *Controller, w Watch) *watcher {
 		// There is no global bucket: the errors of one object never delay another.
 		failures: workqueue.NewTypedItemExponentialFailureRateLimiter[string](apply.FirstBackOff, apply.LastRefused),
 		counts:   c.metrics.Reconciles(w.Name, w.Label, max(o.Workers, 1))}
-	r.queue = queue.New(w.Name, c.metrics.Queues, r.place)
+	r.queue = queue.New(queue.Options{Name: w.Name, Metrics: c.metrics.Queues, Begun: r.begun, Starting: startingOf(max(o.Workers, 1))})
 	source := c.source
 	source.Label, source.Unless = w.Label, w.Unless
 	r.objects = cache.NewObjects(source, w.Resource, w.Convert, cache.Handlers{Added: r.enqueue, Updated: r.updated, Deleted: r.deleted,
@@ -129,18 +129,21 @@ func (r *watcher) enqueue(changed *convert.Result) {
 // event still to come.
 func (r *watcher) enqueueAll() { r.objects.Each(r.enqueue) }
 
-// place of a key in the queue: objects that have begun go before those that have not. Of a thousand jobs that are created at
-// once the first would have ended before their status said that they run, if each came to the end of the queue again.
-func (r *watcher) place(key string) string {
+// begun says whether the object of a key goes before others in the queue: it has a status, on record or just written. Of a
+// thousand jobs that are created at once the first would have ended before their status said that they run, if each came to the
+// end of the queue again.
+func (r *watcher) begun(key string) bool {
 	result := r.objects.Get(key)
 	if result == nil {
-		return key
+		return false
 	}
-	if written, _ := r.store.Written(result.Meta.UID); written.IsZero() && !result.Begun {
-		return key
-	}
-	return result.Meta.Namespace + "/" + queue.Priority + "/" + result.Meta.Name
+	written, _ := r.store.Written(result.Meta.UID)
+	return !written.IsZero() || result.Begun
 }
+
+// startingOf so many workers begin objects at the same time, at most. The others are there for those that have begun, whose
+// status would otherwise wait until the children of some new object are created: seconds, if those of many are.
+func startingOf(workers int) int { return workers - workers/4 }
 
 // forget drops all that is kept in memory for an object.
 func (r *watcher) forget(uid types.UID) {

@@ -87,7 +87,7 @@ func NewEmitter(config *rest.Config, o Options) (*Emitter, error) {
 	return &Emitter{
 		client: client.CoreV1().RESTClient(), reporter: o.Reporter, identity: o.Identity[:min(len(o.Identity), identityRoom)],
 		log: o.Log, metrics: o.Metrics, now: o.Now, count: o.Count,
-		queue:    queue.New("events", o.Metrics.Queues, queue.KeyIsPath),
+		queue:    queue.New(queue.Options{Name: "events", Metrics: o.Metrics.Queues}),
 		failures: workqueue.NewTypedItemExponentialFailureRateLimiter[string](200*time.Millisecond, time.Minute),
 		backlog:  newBacklog(o.Now()),
 	}, nil

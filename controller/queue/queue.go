@@ -1,0 +1,121 @@
+package queue
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"k8s.io/client-go/util/workqueue"
+)
+
+// Options of a queue.
+type Options struct {
+	// Name and Metrics are those of client-go's queues.
+	Name    string
+	Metrics workqueue.MetricsProvider
+	// Begun says of a key that its object has begun: it goes before others. It is asked under the queue's lock whenever the
+	// key is added, and may answer differently each time. Nil: none goes before others.
+	Begun func(key string) bool
+	// Starting is how many keys that have not begun are handed out at the same time, at most; 0 for any number.
+	Starting int
+}
+
+// New makes a fair queue. A key is its own path: see fair.
+//
+//	           +- begun:     namespaces take turns -+
+//	Add(key) --+                                    +- eight turns to one -> Get
+//	           +- not begun: namespaces take turns -+  (that one only while fewer than Starting are handed out)
+//
+// What begins an object creates all its children, and waits for slots to do that; what goes on with one writes a status.
+// Workers beyond Starting are there for the latter alone, however many objects wait to begin.
+func New(o Options) workqueue.TypedDelayingInterface[string] {
+	order := &order{begun: newFair(), fresh: newFair(), isBegun: o.Begun, starting: o.Starting, out: map[string]bool{}}
+	return &bounded{order: order, TypedDelayingInterface: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[string]{
+		Name: o.Name, MetricsProvider: o.Metrics,
+		Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Name: o.Name, MetricsProvider: o.Metrics, Queue: order}),
+	})}
+}
+
+// bounded tells its order of the keys that are done with.
+type bounded struct {
+	workqueue.TypedDelayingInterface[string]
+	order *order
+}
+
+// Done is called by the worker that has got the key, and that comes back for another one. Nobody else needs to be woken when
+// one more key may begin: Done leaves one worker that asks.
+func (b *bounded) Done(key string) {
+	b.order.done(key)
+	b.TypedDelayingInterface.Done(key)
+}
+
+// Len is how many keys wait, also those that may not be handed out yet.
+func (b *bounded) Len() int { return int(b.order.waiting.Load()) }
+
+// begunTurns is how many keys that have begun are handed out where one that has not is. A job of five pods has some five
+// reconciles after its first.
+const begunTurns = 8
+
+// order is the order in which a queue hands out its keys.
+type order struct {
+	begun, fresh *fair // used under the queue's lock
+	row          int   // keys of begun that were handed out in a row
+	isBegun      func(key string) bool
+	starting     int
+	waiting      atomic.Int64
+
+	mu  sync.Mutex
+	out map[string]bool // keys that have not begun and are handed out, if they are bounded
+}
+
+var _ workqueue.Queue[string] = (*order)(nil)
+
+// Touch is called for a key that is queued again while it waits. It keeps its place.
+func (*order) Touch(string) {}
+
+// Push adds a key that does not wait yet.
+func (o *order) Push(key string) {
+	o.waiting.Add(1)
+	if o.isBegun != nil && o.isBegun(key) {
+		o.begun.Push(key)
+	} else {
+		o.fresh.Push(key)
+	}
+}
+
+// Len is how many keys can be handed out now. Only the queue asks, before it calls Pop.
+func (o *order) Len() int {
+	if o.mayStart() {
+		return o.begun.Len() + o.fresh.Len()
+	}
+	return o.begun.Len()
+}
+
+// Pop is called only while Len is not 0.
+func (o *order) Pop() string {
+	o.waiting.Add(-1)
+	fresh := o.fresh.Len() > 0 && o.mayStart()
+	if o.begun.Len() > 0 && (!fresh || o.row < begunTurns) {
+		o.row++
+		return o.begun.Pop()
+	}
+	o.row = 0
+	key := o.fresh.Pop()
+	if o.starting > 0 {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.out[key] = true
+	}
+	return key
+}
+
+func (o *order) mayStart() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.starting <= 0 || len(o.out) < o.starting
+}
+
+func (o *order) done(key string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.out, key)
+}

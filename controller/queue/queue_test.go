@@ -1,0 +1,188 @@
+package queue
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"k8s.io/client-go/util/workqueue"
+	"pgregory.net/rapid"
+)
+
+func begun(key string) bool { return strings.Contains(key, "/old") }
+
+func newOrder(starting int) *order {
+	return &order{begun: newFair(), fresh: newFair(), isBegun: begun, starting: starting, out: map[string]bool{}}
+}
+
+// What has begun goes before what has not, which is still not starved.
+func TestOrder(t *testing.T) {
+	o := newOrder(0)
+	for i := range 20 {
+		o.Push(fmt.Sprint("a/new", i))
+	}
+	for i := range 20 {
+		o.Push(fmt.Sprint("a/old", i))
+	}
+	pop := func(n int) string {
+		var order []string
+		for range n {
+			order = append(order, o.Pop())
+		}
+		return strings.Join(order, " ")
+	}
+	want := "a/old0 a/old1 a/old2 a/old3 a/old4 a/old5 a/old6 a/old7 a/new0 a/old8 a/old9 a/old10 a/old11 a/old12 a/old13 a/old14 a/old15 a/new1 a/old16"
+	if got := pop(19); got != want {
+		t.Error(got)
+	}
+	// Namespaces take turns in both.
+	for _, key := range []string{"b/new0", "b/new1", "b/old0"} {
+		o.Push(key)
+	}
+	if got, want := pop(8), "a/old17 b/old0 a/old18 a/old19 a/new2 b/new0 a/new3 b/new1"; got != want {
+		t.Error(got)
+	}
+	for o.Len() > 0 {
+		o.Pop()
+	}
+	for _, f := range []*fair{o.begun, o.fresh} {
+		if len(f.lanes)+len(f.turns)+len(f.keys)+f.count != 0 {
+			t.Errorf("left over: %v %v", f.lanes, f.turns)
+		}
+	}
+	if len(o.out) != 0 {
+		t.Errorf("remembers %v, which it does not bound", o.out)
+	}
+}
+
+// TestStarting: workers that could only begin more objects than they may wait for what has begun.
+func TestStarting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(Options{Name: "q", Begun: begun, Starting: 2})
+		type task struct {
+			key  string
+			done chan bool
+		}
+		tasks := make(chan task)
+		for range 3 {
+			go func() {
+				for key, stopped := q.Get(); !stopped; key, stopped = q.Get() {
+					now := task{key, make(chan bool)}
+					tasks <- now
+					<-now.done
+					q.Done(key)
+				}
+			}()
+		}
+		next := func(want string) task {
+			t.Helper()
+			synctest.Wait()
+			select {
+			case now := <-tasks:
+				if now.key != want {
+					t.Errorf("%q, want %q", now.key, want)
+				}
+				return now
+			default:
+				if want != "" {
+					t.Fatalf("none, want %s", want)
+				}
+				return task{}
+			}
+		}
+		for i := range 5 {
+			q.Add(fmt.Sprint("a/new", i))
+		}
+		first, second := next("a/new0"), next("a/new1")
+		next("")
+		for i := range 3 { // the third worker is there for these alone
+			q.Add(fmt.Sprint("a/old", i))
+			close(next(fmt.Sprint("a/old", i)).done)
+		}
+		q.Add("a/new0") // while it is handed out: it comes again, and counts once
+		close(first.done)
+		third := next("a/new2")
+		next("")
+		close(second.done)
+		close(third.done)
+		for _, want := range []string{"a/new3", "a/new4", "a/new0", ""} {
+			if now := next(want); want != "" {
+				close(now.done)
+			}
+		}
+		q.ShutDown()
+	})
+}
+
+// TestShutDownWithKeysThatMayNotBegin: workers end although keys wait.
+func TestShutDownWithKeysThatMayNotBegin(t *testing.T) {
+	q := New(Options{Name: "q", Begun: begun, Starting: 1})
+	q.Add("a/new0")
+	q.Add("a/new1")
+	q.Get()
+	if n := q.Len(); n != 1 {
+		t.Errorf("%d keys wait", n)
+	}
+	q.ShutDown()
+	if key, stopped := q.Get(); !stopped {
+		t.Errorf("got %s", key)
+	}
+}
+
+// TestNothingIsLost: whatever is added, handed out and done in whatever order, each key is handed out, none twice at the same
+// time, and never more that have not begun than may be. A worker that finishes asks again, so none is left waiting.
+func TestNothingIsLost(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		starting := rapid.IntRange(0, 3).Draw(t, "starting")
+		workers := rapid.IntRange(max(starting, 1), 5).Draw(t, "workers")
+		q := New(Options{Name: "q", Begun: begun, Starting: starting})
+		defer q.ShutDown()
+		inner := q.(*bounded).order
+		wants, out := map[string]bool{}, []string{}
+		get := func() {
+			for len(out) < workers && inner.Len() > 0 {
+				key, _ := q.Get()
+				if !wants[key] || slices.Contains(out, key) {
+					t.Fatalf("%s is handed out; wanted %v, out %v", key, wants, out)
+				}
+				delete(wants, key)
+				out = append(out, key)
+			}
+			fresh := 0
+			for _, key := range out {
+				if !begun(key) {
+					fresh++
+				}
+			}
+			if starting > 0 && fresh > starting {
+				t.Fatalf("%d begin at the same time: %v", fresh, out)
+			}
+		}
+		done := func(i int) {
+			key := out[i]
+			out = slices.Delete(out, i, i+1)
+			q.Done(key)
+		}
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			if len(out) > 0 && rapid.Bool().Draw(t, "done") {
+				done(rapid.IntRange(0, len(out)-1).Draw(t, "which"))
+			} else {
+				key := rapid.SampledFrom([]string{"a/new0", "a/new1", "b/new0", "b/new1", "a/old0", "a/old1", "b/old0", "new"}).Draw(t, "key")
+				q.Add(key)
+				wants[key] = true
+			}
+			get()
+		}
+		for len(out) > 0 {
+			done(0)
+			get()
+		}
+		if n := q.Len(); n > 0 || len(wants) > 0 {
+			t.Fatalf("never handed out: %d, %v", n, wants)
+		}
+	})
+}
+
+var _ workqueue.TypedDelayingInterface[string] = (*bounded)(nil)
