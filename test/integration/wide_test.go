@@ -11,9 +11,9 @@ import (
 // for twice. Every change of a count would be a write, were it not for statusDebounce (package plan).
 func wideJob(t *testing.T, r *rig) {
 	// How many statuses there are depends on how slow the machine is: one each for Created, Running and the end, and one every
-	// five seconds while the pods come and go (minDebounce of package plan); twelve are a job of 45 seconds. Events are reported once
+	// ten seconds while the pods come and go (minDebounce of package plan); eight are a job of 50 seconds. Events are reported once
 	// for all children of a reconcile: Created, pods, services, Running, Succeeded, and what is created in later ones.
-	const replicas, mostStatuses, mostEvents = 100, 12, 10
+	const replicas, mostStatuses, mostEvents = 100, 8, 10
 	ns := r.namespace(t, "wide")
 	r.operator(t, ns)
 	r.apply(t, ns, manifest("job", worker("", "replicas: 100")))

@@ -10,7 +10,7 @@ const (
 	// minDebounce is how long a status that was just written stands before more replicas that run, or are done, are a reason
 	// to write it again: a thousand replicas that start are then a few writes and not a thousand, and a short job's are
 	// none, as its end says the same.
-	minDebounce = 5 * time.Second
+	minDebounce = 10 * time.Second
 	// maxDebounce is how long it may stand where replicas are slow to start: see debounceAfter.
 	maxDebounce = 15 * time.Second
 	// settleFor is how long such a change waits for more of its kind, however old the status is: replicas that were started
@@ -42,7 +42,7 @@ func (d *draft) statusDebounce() time.Duration {
 	case !d.onlyCounts() || !sameReplicaTypes(was, is):
 		return 0
 	case onlyMore(was, is):
-		return max(debounceAfter(&d.Head.Status)-since, settleFor-pending, 0)
+		return max(debounceAfter(d.Head)-since, settleFor-pending, 0)
 	}
 	return max(failureDebounce-since, 0)
 }
@@ -66,16 +66,26 @@ func (d *draft) onlyCounts() bool {
 }
 
 // debounceAfter is minDebounce or, where the first replica of a job took longer to run, as long as that: the others come as slowly,
-// as images are pulled, nodes are added or the cluster is behind with its work. Of a job that was restarted no one knows.
-func debounceAfter(s *training.Status) time.Duration {
+// as images are pulled, nodes are added or the cluster is behind with its work.
+//
+//	the job                  took to run since
+//	was restarted            no one knows: minDebounce
+//	was suspended            its start time: it did not run because it was not to
+//	else                     its creation: the operator was behind with its work, too
+func debounceAfter(h *training.Head) time.Duration {
+	s := &h.Status
 	running := s.Condition(training.Running)
 	if running == nil || s.StartTime == nil || s.Condition(training.Restarting) != nil {
 		return minDebounce
 	}
-	return min(max(running.LastTransitionTime.Sub(s.StartTime.Time), minDebounce), maxDebounce)
+	began := s.StartTime.Time
+	if created := h.Meta.CreationTimestamp.Time; !created.IsZero() && created.Before(began) && s.Condition(training.Suspended) == nil {
+		began = created
+	}
+	return min(max(running.LastTransitionTime.Sub(began), minDebounce), maxDebounce)
 }
 
-// sameRoles says that two statuses differ in numbers at most.
+// sameReplicaTypes says that two statuses differ in numbers at most.
 func sameReplicaTypes(old, found map[string]training.ReplicaStatus) bool {
 	if len(old) != len(found) {
 		return false

@@ -123,20 +123,30 @@ func TestDebounceAfter(t *testing.T) {
 	unstarted.StartTime = nil
 	for name, c := range map[string]struct {
 		status *training.Status
+		age    time.Duration // of the job when it started
 		want   time.Duration
 	}{
-		"nothing known":              {&training.Status{}, minDebounce},
-		"no start":                   {unstarted, minDebounce},
-		"at once":                    {ran(0), minDebounce},
-		"soon":                       {ran(time.Second), minDebounce},
-		"slowly":                     {ran(9 * time.Second), 9 * time.Second},
-		"after an hour in a queue":   {ran(time.Hour), maxDebounce},
-		"before it started":          {ran(-time.Hour), minDebounce},
-		"later, as it was restarted": {ran(time.Hour, training.Restarting), minDebounce},
-		"in another age":             {ran(math.MaxInt64), maxDebounce},
+		"nothing known":                     {&training.Status{}, 0, minDebounce},
+		"no start":                          {unstarted, 0, minDebounce},
+		"at once":                           {ran(0), 0, minDebounce},
+		"soon":                              {ran(time.Second), 0, minDebounce},
+		"slowly":                            {ran(12 * time.Second), 0, 12 * time.Second},
+		"after an hour in a queue":          {ran(time.Hour), 0, maxDebounce},
+		"before it started":                 {ran(-time.Hour), 0, minDebounce},
+		"later, as it was restarted":        {ran(time.Hour, training.Restarting), 0, minDebounce},
+		"in another age":                    {ran(math.MaxInt64), 0, maxDebounce},
+		"started late":                      {ran(5 * time.Second), 6 * time.Second, 11 * time.Second},
+		"started late, as it was suspended": {ran(5*time.Second, training.Suspended), 6 * time.Second, minDebounce},
+		"created after it started":          {ran(12 * time.Second), -4 * time.Second, 12 * time.Second},
+		"restarted, and old":                {ran(time.Second, training.Restarting), time.Hour, minDebounce},
 	} {
-		if got := debounceAfter(c.status); got != c.want {
+		head := &training.Head{Status: *c.status}
+		head.Meta.CreationTimestamp = metav1.NewTime(start.Add(-c.age))
+		if got := debounceAfter(head); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
+	}
+	if got := debounceAfter(&training.Head{Status: *ran(12 * time.Second)}); got != 12*time.Second {
+		t.Errorf("of unknown age: %s", got)
 	}
 }
