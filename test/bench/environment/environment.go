@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -22,6 +23,8 @@ type Options struct {
 	Nodes int
 	// Anything lets the API server take objects that no schema allows.
 	Anything bool
+	// V2Beta1 has the API server serve MPIJobs of kubeflow.org/v2beta1 in the place of those of kubeflow.org/v1.
+	V2Beta1 bool
 	// Admin gives the operator all permissions, for operators that need others than ours.
 	Admin bool
 	// Namespaces to make.
@@ -37,12 +40,9 @@ type Environment struct {
 
 // Open starts one.
 func Open(ctx context.Context, o Options) (*Environment, error) {
-	crds := []string{filepath.Join(o.Root, "deploy/crd")}
-	if o.Anything {
-		var err error
-		if crds, err = filepath.Glob(filepath.Join(o.Root, "test/fixtures/*jobs-open.yaml")); err != nil {
-			return nil, fmt.Errorf("find the open CRDs: %w", err)
-		}
+	crds, err := o.crds()
+	if err != nil {
+		return nil, fmt.Errorf("find the CRDs: %w", err)
 	}
 	c, err := cluster.Start(ctx, cluster.Options{Source: filepath.Join(o.Root, "localcluster"), Nodes: o.Nodes, Audit: true, CRDs: crds,
 		Users: map[string]string{"operator": operator.User}})
@@ -55,6 +55,22 @@ func Open(ctx context.Context, o Options) (*Environment, error) {
 	}
 	return g, nil
 }
+
+// crds are the files that hold them.
+func (o Options) crds() ([]string, error) {
+	pattern := "deploy/crd/*jobs.yaml"
+	if o.Anything {
+		pattern = "test/fixtures/*jobs-open.yaml"
+	}
+	files, err := filepath.Glob(filepath.Join(o.Root, pattern))
+	if err != nil || !o.V2Beta1 {
+		return files, err
+	}
+	files = slices.DeleteFunc(files, func(file string) bool { return filepath.Base(file) == mpiJobs })
+	return append(files, filepath.Join(o.Root, v2beta1, mpiJobs)), nil
+}
+
+const v2beta1, mpiJobs = "deploy/mpijob-v2beta1", "mpijobs.yaml"
 
 func (g *Environment) furnish(ctx context.Context, o Options) error {
 	config, err := clientcmd.BuildConfigFromFlags("", g.cluster.Kubeconfig())
@@ -71,8 +87,16 @@ func (g *Environment) furnish(ctx context.Context, o Options) error {
 			return fmt.Errorf("make a namespace: %w", err)
 		}
 	}
-	if err := operator.Permit(ctx, g.cluster.Kubeconfig(), o.Root); err != nil || !o.Admin {
+	if err := operator.Permit(ctx, g.cluster.Kubeconfig(), o.Root); err != nil {
 		return err
+	}
+	if o.V2Beta1 {
+		if _, err := operator.Kubectl(ctx, g.cluster.Kubeconfig(), nil, "apply", "-f", filepath.Join(o.Root, v2beta1, "rbac.yaml")); err != nil {
+			return err
+		}
+	}
+	if !o.Admin {
+		return nil
 	}
 	_, err = operator.Kubectl(ctx, g.cluster.Kubeconfig(), nil, "create", "clusterrolebinding", "measured", "--clusterrole=cluster-admin", "--user="+operator.User)
 	return err

@@ -58,6 +58,12 @@ func Budgets() []Budget {
 		{Workload: "mpi", Measure: Gets, Bound: 0},
 		{Workload: "mpi", Measure: Events, Bound: 4},
 		{Workload: "mpi", Measure: Unseen, Bound: 0},
+		// Three objects, the Job of the launcher, four pods, three statuses, and the hosts that run.
+		{Workload: "mpi-v2beta1", Measure: Writes, Bound: 12},
+		{Workload: "mpi-v2beta1", Measure: Conflicts, Bound: 0},
+		{Workload: "mpi-v2beta1", Measure: Gets, Bound: 0},
+		{Workload: "mpi-v2beta1", Measure: Events, Bound: 4},
+		{Workload: "mpi-v2beta1", Measure: Unseen, Bound: 0},
 		{Workload: "wide", Measure: CPUPerPod, Bound: 1.1, Against: OfSmallest},
 	}
 }

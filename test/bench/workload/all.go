@@ -9,6 +9,7 @@ import (
 	"stoic/test/bench/report"
 	"stoic/test/bench/wire"
 	"stoic/training/kinds"
+	"stoic/training/kinds/v2beta1"
 )
 
 // sparseFrom is the size from which a job's TF_CONFIG would be longer than a process may be given.
@@ -37,6 +38,9 @@ func All() []Workload {
 			pods: func(n int) int { return 5 * n }, run: burst(ofEachKind(standard)...)},
 		{Name: "mpi", What: "MPIJobs of a launcher and 4 workers, with their ConfigMap, ServiceAccount, Role and RoleBinding", Sizes: []int{100}, Limits: []int{},
 			pods: func(n int) int { return 5 * n }, run: burst(shape{kind: kinds.MPIJob(), servers: 1, workers: 4, runs: 3 * time.Second, exit: "0"})},
+		{Name: "mpi-v2beta1", What: "MPIJobs of kubeflow.org/v2beta1, of a launcher and 4 workers, with their Service, ConfigMap, Secret and batch/v1 Job",
+			Sizes: []int{100}, Limits: []int{}, v2beta1: true, pods: func(n int) int { return 5 * n },
+			run: burst(shape{kind: v2beta1.MPIJob(), servers: 1, workers: 4, runs: 3 * time.Second, exit: "0"})},
 	}
 }
 

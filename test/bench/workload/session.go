@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -20,6 +21,8 @@ import (
 	"stoic/test/bench/report"
 	"stoic/test/bench/wire"
 	"stoic/test/operator"
+	"stoic/training"
+	"stoic/training/kinds"
 )
 
 const (
@@ -74,9 +77,9 @@ type session struct {
 
 // open starts a control plane and the watcher; the subject is not yet started.
 func open(ctx context.Context, setting Setting, w Workload, result *report.Result) (s *session, err error) {
-	s = &session{Setting: setting, result: result, heard: make(chan error, 1), watch: newWatcher(measured)}
+	s = &session{Setting: setting, result: result, heard: make(chan error, 1), watch: newWatcher(measured, served(w.v2beta1))}
 	s.name = fmt.Sprintf("%s %d, %s", w.Name, result.Ran, setting.Subject.Name)
-	s.environment, err = environment.Open(ctx, environment.Options{Root: s.Root, Nodes: 3 + w.pods(result.Ran)/podsPerNode, Anything: w.anything,
+	s.environment, err = environment.Open(ctx, environment.Options{Root: s.Root, Nodes: 3 + w.pods(result.Ran)/podsPerNode, Anything: w.anything, V2Beta1: w.v2beta1,
 		Admin: s.Subject.Admin, Namespaces: []string{measured, stored}})
 	if err != nil {
 		return nil, err
@@ -99,6 +102,14 @@ func open(ctx context.Context, setting Setting, w Workload, result *report.Resul
 		err = context.Cause(ctx)
 	}
 	return nil, errors.Join(fmt.Errorf("watch jobs: %w", err), s.close())
+}
+
+// served are the kinds that the API server serves.
+func served(v2beta1 bool) []*training.Kind {
+	if !v2beta1 {
+		return kinds.All()
+	}
+	return slices.DeleteFunc(kinds.Served(), func(k *training.Kind) bool { return k == kinds.MPIJob() })
 }
 
 func (s *session) close() error {

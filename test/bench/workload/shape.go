@@ -35,10 +35,10 @@ func (s shape) kindOf() *training.Kind {
 
 func (s shape) body(name string) []byte {
 	kind := s.kindOf()
-	annotations := map[string]string{}
+	ends := map[string]string{}
 	if s.runs > 0 {
-		annotations["simulation.stoic/run-for"] = s.runs.String()
-		annotations["simulation.stoic/exit-code"] = s.exit
+		ends["simulation.stoic/run-for"] = s.runs.String()
+		ends["simulation.stoic/exit-code"] = s.exit
 	}
 	policy := "Never"
 	run := map[string]any{"cleanPodPolicy": "None"}
@@ -46,7 +46,7 @@ func (s shape) body(name string) []byte {
 		policy = "ExitCode"
 		run["backoffLimit"] = s.retries
 	}
-	rtype := func(count int) map[string]any {
+	rtype := func(count int, annotations map[string]string) map[string]any {
 		return map[string]any{"replicas": count, "restartPolicy": policy, "template": map[string]any{
 			"metadata": map[string]any{"annotations": annotations},
 			"spec": map[string]any{"containers": []any{map[string]any{"name": kind.Container, "image": "training:1",
@@ -54,9 +54,13 @@ func (s shape) body(name string) []byte {
 				"resources": map[string]any{"requests": map[string]string{"cpu": "10m", "memory": "16Mi"}}}}},
 		}}
 	}
-	rtypes := map[string]any{"Worker": rtype(s.workers)}
+	worker := ends
+	if kind.Name == kinds.MPIJob().Name { // they wait for what the launcher starts in them, and end with the job
+		worker = map[string]string{}
+	}
+	rtypes := map[string]any{"Worker": rtype(s.workers, worker)}
 	if s.servers > 0 {
-		rtypes[serversOf(kind)] = rtype(s.servers)
+		rtypes[serversOf(kind)] = rtype(s.servers, ends)
 	}
 	spec := map[string]any{"runPolicy": run, kind.ReplicaSpecsField: rtypes}
 	if s.sparse {

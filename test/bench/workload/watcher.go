@@ -11,7 +11,6 @@ import (
 
 	"stoic/test/bench/wire"
 	"stoic/training"
-	"stoic/training/kinds"
 )
 
 // sight is when a watcher heard of what happened to a job.
@@ -29,6 +28,7 @@ type sight struct {
 // watcher notes when jobs of one namespace, of whatever kinds and with a name of its own each, reach which state. What it hears of others is not its business.
 type watcher struct {
 	namespace string
+	kinds     []*training.Kind
 
 	mu          sync.Mutex
 	jobs        map[string]*sight
@@ -42,19 +42,19 @@ type watcher struct {
 // counts of jobs that have come so far.
 type counts struct{ asked, made, running, ended, gone, rejected int }
 
-func newWatcher(namespace string) *watcher {
-	return &watcher{namespace: namespace, jobs: map[string]*sight{}, podFailures: map[string]time.Time{}, moved: time.Now()}
+func newWatcher(namespace string, served []*training.Kind) *watcher {
+	return &watcher{namespace: namespace, kinds: served, jobs: map[string]*sight{}, podFailures: map[string]time.Time{}, moved: time.Now()}
 }
 
 // follow listens until the context ends; synced is called when it hears.
 func (w *watcher) follow(ctx context.Context, api *wire.Client, synced func()) error {
 	var ready sync.WaitGroup
-	ready.Add(2 + len(kinds.All()))
+	ready.Add(2 + len(w.kinds))
 	go func() { ready.Wait(); synced() }()
 	group, ctx := errgroup.WithContext(ctx)
-	ours := url.Values{"labelSelector": {training.LabelOperator + " in (" + strings.Join(controllers(), ",") + ")"}}
+	ours := url.Values{"labelSelector": {training.LabelOperator + " in (" + strings.Join(w.controllers(), ",") + ")"}}
 	ended := url.Values{"labelSelector": ours["labelSelector"], "fieldSelector": {"status.phase=Failed"}}
-	for _, kind := range kinds.All() {
+	for _, kind := range w.kinds {
 		group.Go(func() error {
 			return wire.Watch(ctx, api, wire.KindPath(kind, w.namespace), nil, false, func(event string, j *wire.Job) {
 				if event == wire.Synced {
@@ -87,8 +87,8 @@ func (w *watcher) follow(ctx context.Context, api *wire.Client, synced func()) e
 }
 
 // controllers are the values of the label by which operators know their pods.
-func controllers() (names []string) {
-	for _, kind := range kinds.All() {
+func (w *watcher) controllers() (names []string) {
+	for _, kind := range w.kinds {
 		names = append(names, kind.Controller)
 	}
 	return names

@@ -19,6 +19,7 @@ type Workload struct {
 	// Sizes at which it runs, and Limits those at which the bare client runs too; nil for all of them. It knows TFJobs alone.
 	Sizes, Limits []int
 	anything      bool // the CRD takes anything
+	v2beta1       bool // MPIJobs are those of kubeflow.org/v2beta1
 	pods          func(size int) int
 	run           func(ctx context.Context, s *session, size int) error
 }
