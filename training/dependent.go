@@ -129,12 +129,12 @@ type RunningReplicas map[string]Present
 // DependentObjects are those that the job asks for in a cluster with these priorities while these replicas run, beside those of
 // native gang scheduling, which depend on the version that is served.
 func (j *Job) DependentObjects(priorities Priorities, running RunningReplicas) []Dependent {
-	var extras []Dependent
+	var dependents []Dependent
 	if gang := j.Kind.Cluster.Gang; gang.On() && j.Replicas() > 0 {
-		extras = append(extras, gang.group(j, priorities))
+		dependents = append(dependents, gang.group(j, priorities))
 	}
 	if j.Kind.Dependents != nil {
-		extras = append(extras, j.Kind.Dependents(j, running)...)
+		dependents = append(dependents, j.Kind.Dependents(j, running)...)
 	}
-	return extras
+	return dependents
 }

@@ -78,19 +78,19 @@ func TestGroup(t *testing.T) {
 		kind := kinds.TFJob().In(training.Cluster{Gang: training.Gang{Scheduler: c.scheduler}})
 		job := &training.Job{Head: &training.Head{Kind: kind}, Policy: training.RunPolicy{Scheduling: c.policy},
 			ReplicaTypes: []training.ReplicaType{{Replicas: 2, Template: []byte(`{"spec":{"containers":[{"resources":{"requests":{"cpu":"1"}}}]}}`)}}}
-		extras := job.DependentObjects(nil, nil)
-		if len(extras) != 1 || extras[0].Gate != c.gate || extras[0].Resource != kind.DependentResources()[0] {
-			t.Fatalf("%s: %+v", name, extras)
+		dependents := job.DependentObjects(nil, nil)
+		if len(dependents) != 1 || dependents[0].Gate != c.gate || dependents[0].Resource != kind.DependentResources()[0] {
+			t.Fatalf("%s: %+v", name, dependents)
 		}
-		for what, pair := range map[string][2]any{"spec": {c.spec, extras[0].Spec}, "once": {c.once, extras[0].Once}} {
+		for what, pair := range map[string][2]any{"spec": {c.spec, dependents[0].Spec}, "once": {c.once, dependents[0].Once}} {
 			got, err := json.Marshal(pair[1])
 			if err != nil || string(got) != pair[0] {
 				t.Errorf("%s: %s is %s, want %s (%v)", name, what, got, pair[0], err)
 			}
 		}
 	}
-	if extras := (&training.Job{Head: &training.Head{Kind: kinds.TFJob()}, ReplicaTypes: []training.ReplicaType{{Replicas: 1}}}).DependentObjects(nil, nil); extras != nil {
-		t.Errorf("without a gang: %v", extras)
+	if dependents := (&training.Job{Head: &training.Head{Kind: kinds.TFJob()}, ReplicaTypes: []training.ReplicaType{{Replicas: 1}}}).DependentObjects(nil, nil); dependents != nil {
+		t.Errorf("without a gang: %v", dependents)
 	}
 }
 

@@ -45,7 +45,7 @@ func TestAutoscaler(t *testing.T) {
 		r.kubectl(t, nil, "patch", "pytorchjob", "job", "--type=merge", "-p", text)
 	}
 	r.apply(t, ns, elastic("job", averageOf500m, ""))
-	found := r.awaitExtra(t, training.Autoscalers(), ns, "job", true)
+	found := r.awaitDependent(t, training.Autoscalers(), ns, "job", true)
 	r.awaitPods(t, ns, "job", 1)
 	first := found.GetUID()
 	want := `{"maxReplicas":3,"metrics":[{"resource":{"name":"cpu","target":{"averageValue":"500m","type":"AverageValue"}},"type":"Resource"}],` +
@@ -62,24 +62,24 @@ func TestAutoscaler(t *testing.T) {
 	}
 	patch(`{"spec":{"elasticPolicy":{"maxReplicas":5,"metrics":[]}}}`)
 	await(t, "it to follow", func() (bool, string) {
-		spec, _ := json.Marshal(r.awaitExtra(t, training.Autoscalers(), ns, "job", true).Object["spec"])
+		spec, _ := json.Marshal(r.awaitDependent(t, training.Autoscalers(), ns, "job", true).Object["spec"])
 		return strings.Contains(string(spec), `"maxReplicas":5`) && strings.Contains(string(spec), `"averageUtilization":80`) && !strings.Contains(string(spec), "averageValue"), string(spec)
 	})
 
 	patch(`{"spec":{"runPolicy":{"suspend":true}}}`)
-	r.awaitExtra(t, training.Autoscalers(), ns, "job", false)
+	r.awaitDependent(t, training.Autoscalers(), ns, "job", false)
 	patch(`{"spec":{"runPolicy":{"suspend":false}}}`)
-	if again := r.awaitExtra(t, training.Autoscalers(), ns, "job", true); again.GetUID() == first {
+	if again := r.awaitDependent(t, training.Autoscalers(), ns, "job", true); again.GetUID() == first {
 		t.Error("it was not made anew")
 	}
 	r.awaitPods(t, ns, "job", 1)
 	patch(`{"spec":{"elasticPolicy":{"metrics":null}}}`)
-	r.awaitExtra(t, training.Autoscalers(), ns, "job", false)
+	r.awaitDependent(t, training.Autoscalers(), ns, "job", false)
 	patch(`{"spec":{"elasticPolicy":{"metrics":[]}}}`)
-	r.awaitExtra(t, training.Autoscalers(), ns, "job", true)
+	r.awaitDependent(t, training.Autoscalers(), ns, "job", true)
 	patch(`{"spec":{"runPolicy":{"activeDeadlineSeconds":1}}}`)
 	r.kubectl(t, nil, "wait", "pytorchjob/job", "--for=condition=Failed", "--timeout=60s")
-	r.awaitExtra(t, training.Autoscalers(), ns, "job", false)
+	r.awaitDependent(t, training.Autoscalers(), ns, "job", false)
 	if n := r.written(t, ns, "patch", "horizontalpodautoscalers"); n != 1 {
 		t.Errorf("it was updated %d times for one change", n)
 	}
@@ -103,13 +103,13 @@ func foreignAutoscaler(t *testing.T, r *rig) {
 	const ns = "default"
 	r.kubectl(t, []byte(`{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":"taken"},
 		"spec":{"maxReplicas":9,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"mine"}}}`), "create", "-f", "-")
-	before, _ := json.Marshal(r.awaitExtra(t, training.Autoscalers(), ns, "taken", true).Object["spec"])
+	before, _ := json.Marshal(r.awaitDependent(t, training.Autoscalers(), ns, "taken", true).Object["spec"])
 	r.apply(t, ns, elastic("taken", "metrics: []", "activeDeadlineSeconds: 3600"))
 	r.reported(t, ns, "taken", training.ReasonNameConflict)
 	r.awaitPods(t, ns, "taken", 1) // it runs without
 	r.kubectl(t, nil, "patch", "pytorchjob", "taken", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":true}}}`)
 	r.awaitPods(t, ns, "taken", 0)
-	foreign := r.awaitExtra(t, training.Autoscalers(), ns, "taken", true)
+	foreign := r.awaitDependent(t, training.Autoscalers(), ns, "taken", true)
 	if after, _ := json.Marshal(foreign.Object["spec"]); string(after) != string(before) || len(foreign.GetOwnerReferences()) > 0 {
 		t.Errorf("it was touched: %s", after)
 	}

@@ -40,16 +40,16 @@ func TestGang(t *testing.T) {
 
 const volcanoFixture, pluginFixture = "test/fixtures/podgroups-volcano.yaml", "test/fixtures/podgroups-plugin.yaml"
 
-func (r *rig) extra(of schema.Resource, ns string) dynamic.ResourceInterface {
+func (r *rig) client(of schema.Resource, ns string) dynamic.ResourceInterface {
 	return r.dynamic.Resource(runtimeschema.GroupVersionResource{Group: of.Group, Version: of.Version, Resource: of.Plural}).Namespace(ns)
 }
 
-// awaitExtra waits for the object of a job, or for its end.
-func (r *rig) awaitExtra(t *testing.T, of schema.Resource, ns, name string, want bool) *unstructured.Unstructured {
+// awaitDependent waits for the object of a job, or for its end.
+func (r *rig) awaitDependent(t *testing.T, of schema.Resource, ns, name string, want bool) *unstructured.Unstructured {
 	t.Helper()
 	var found *unstructured.Unstructured
 	await(t, fmt.Sprintf("%s %s/%s to be there: %v", of.Kind, ns, name, want), func() (bool, string) {
-		u, err := r.extra(of, ns).Get(context.Background(), name, metav1.GetOptions{})
+		u, err := r.client(of, ns).Get(context.Background(), name, metav1.GetOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func (r *rig) awaitExtra(t *testing.T, of schema.Resource, ns, name string, want
 func (r *rig) phase(t *testing.T, ns, name, phase string) {
 	t.Helper()
 	patch := fmt.Sprintf(`{"status":{"phase":%q}}`, phase)
-	if _, err := r.extra(training.PodGroups(), ns).Patch(context.Background(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, "status"); err != nil {
+	if _, err := r.client(training.PodGroups(), ns).Patch(context.Background(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, "status"); err != nil {
 		t.Fatalf("patch the status of PodGroup %s/%s: %v", ns, name, err)
 	}
 }
@@ -110,7 +110,7 @@ func gangByPriority(t *testing.T, r *rig) {
 		rtype("Chief", "by-priority-low", "1")+rtype("Worker", "by-priority-high", "8")))
 	asks := func(what, cpu string) {
 		await(t, what, func() (bool, string) {
-			group, err := r.extra(training.PodGroups(), ns).Get(context.Background(), "job", metav1.GetOptions{})
+			group, err := r.client(training.PodGroups(), ns).Get(context.Background(), "job", metav1.GetOptions{})
 			if err != nil {
 				return false, err.Error()
 			}
@@ -136,7 +136,7 @@ func gangWithoutCRD(t *testing.T, r *rig) {
 	r.awaitState(t, ns, "wrong", training.Failed)
 	began := time.Now()
 	r.kubectl(t, nil, "apply", "-f", filepath.Join(root, volcanoFixture))
-	r.awaitExtra(t, training.PodGroups(), ns, "job", true)
+	r.awaitDependent(t, training.PodGroups(), ns, "job", true)
 	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("the job went on %v after the CRD was there", took)
 	}
@@ -149,7 +149,7 @@ func gangFromBeginningToEnd(t *testing.T, r *rig) {
 	r.operator(t, ns, "--gang-scheduler-name", "Volcano")
 	const policy = "  runPolicy: {schedulingPolicy: {queue: q, priorityClass: high}}\n"
 	r.apply(t, ns, manifest("job", runnable("replicas: 2", policy)))
-	group := r.awaitExtra(t, training.PodGroups(), ns, "job", true)
+	group := r.awaitDependent(t, training.PodGroups(), ns, "job", true)
 	want := `{"minMember":2,"priorityClassName":"high","queue":"q"}`
 	if spec, _ := json.Marshal(group.Object["spec"]); string(spec) != want {
 		t.Errorf("the group's spec is %s, want %s", spec, want)
@@ -173,7 +173,7 @@ func gangFromBeginningToEnd(t *testing.T, r *rig) {
 		t.Errorf("the pod says %q", got)
 	}
 	r.awaitState(t, ns, "job", training.Succeeded)
-	r.awaitExtra(t, training.PodGroups(), ns, "job", false)
+	r.awaitDependent(t, training.PodGroups(), ns, "job", false)
 	if n := r.written(t, ns, "patch", "podgroups"); n > 0 {
 		t.Errorf("the group was updated %d times", n)
 	}
@@ -195,15 +195,15 @@ func gangSuspended(t *testing.T, r *rig) {
 	ns := r.namespace(t, "gang-suspended")
 	r.operator(t, ns, "--gang-scheduler-name", "volcano")
 	r.apply(t, ns, manifest("job", worker("", "replicas: 1")))
-	first := r.awaitExtra(t, training.PodGroups(), ns, "job", true)
+	first := r.awaitDependent(t, training.PodGroups(), ns, "job", true)
 	r.phase(t, ns, "job", "Running")
 	r.awaitPods(t, ns, "job", 1)
 	r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":true}}}`)
 	r.awaitState(t, ns, "job", training.Suspended)
-	r.awaitExtra(t, training.PodGroups(), ns, "job", false)
+	r.awaitDependent(t, training.PodGroups(), ns, "job", false)
 	r.awaitPods(t, ns, "job", 0)
 	r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":false}}}`)
-	if second := r.awaitExtra(t, training.PodGroups(), ns, "job", true); second.GetUID() == first.GetUID() {
+	if second := r.awaitDependent(t, training.PodGroups(), ns, "job", true); second.GetUID() == first.GetUID() {
 		t.Error("the group was not made anew")
 	}
 	r.phase(t, ns, "job", "Inqueue")
@@ -214,7 +214,7 @@ func gangChanged(t *testing.T, r *rig) {
 	ns := r.namespace(t, "gang-changed")
 	r.operator(t, ns, "--gang-scheduler-name", "volcano")
 	r.apply(t, ns, manifest("job", worker("resources: {requests: {cpu: 500m, memory: 1Gi}}", "replicas: 2")))
-	r.awaitExtra(t, training.PodGroups(), ns, "job", true)
+	r.awaitDependent(t, training.PodGroups(), ns, "job", true)
 	r.phase(t, ns, "job", "Inqueue")
 	r.awaitPods(t, ns, "job", 2)
 	// Somebody may move it to another queue and add to it.
@@ -224,7 +224,7 @@ func gangChanged(t *testing.T, r *rig) {
 	r.awaitPods(t, ns, "job", 3)
 	want := `{"minMember":1,"minResources":{"cpu":"500m","memory":"1Gi"},"minTaskMember":{"worker":2},"queue":"other"}`
 	await(t, "the group to follow", func() (bool, string) {
-		spec, _ := json.Marshal(r.awaitExtra(t, training.PodGroups(), ns, "job", true).Object["spec"])
+		spec, _ := json.Marshal(r.awaitDependent(t, training.PodGroups(), ns, "job", true).Object["spec"])
 		return string(spec) == want, string(spec)
 	})
 	if n := r.written(t, ns, "patch", "podgroups"); n != 1 {
@@ -237,10 +237,10 @@ func gangForeign(t *testing.T, r *rig) {
 	r.operator(t, ns, "--gang-scheduler-name", "volcano")
 	r.kubectl(t, []byte(`{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"PodGroup","metadata":{"name":"job"},"spec":{"minMember":9}}`), "-n", ns, "create", "-f", "-")
 	r.phase(t, ns, "job", "Running")
-	before := r.awaitExtra(t, training.PodGroups(), ns, "job", true)
+	before := r.awaitDependent(t, training.PodGroups(), ns, "job", true)
 	r.apply(t, ns, manifest("job", worker("", "")))
 	r.awaitReason(t, ns, "job", training.ReasonNameConflict)
-	if after := r.awaitExtra(t, training.PodGroups(), ns, "job", true); after.GetResourceVersion() != before.GetResourceVersion() {
+	if after := r.awaitDependent(t, training.PodGroups(), ns, "job", true); after.GetResourceVersion() != before.GetResourceVersion() {
 		t.Error("the group was touched")
 	}
 	if pods := r.pods(t, ns, "job"); len(pods) > 0 {
@@ -252,7 +252,7 @@ func gangWithPlugin(t *testing.T, r *rig) {
 	ns := r.namespace(t, "gang-plugin")
 	r.operator(t, ns, "--gang-scheduler-name", "default-scheduler")
 	r.apply(t, ns, manifest("job", worker("", "replicas: 2")+"  runPolicy: {schedulingPolicy: {scheduleTimeoutSeconds: 7}}\n"))
-	group := r.awaitExtra(t, training.PluginPodGroups(), ns, "job", true)
+	group := r.awaitDependent(t, training.PluginPodGroups(), ns, "job", true)
 	if spec, _ := json.Marshal(group.Object["spec"]); string(spec) != `{"minMember":2,"scheduleTimeoutSeconds":7}` {
 		t.Errorf("the group's spec is %s", spec)
 	}
@@ -262,5 +262,5 @@ func gangWithPlugin(t *testing.T, r *rig) {
 		t.Errorf("the pod has the labels %v (%v)", pod.Labels, err)
 	}
 	r.awaitState(t, ns, "job", training.Succeeded)
-	r.awaitExtra(t, training.PluginPodGroups(), ns, "job", false)
+	r.awaitDependent(t, training.PluginPodGroups(), ns, "job", false)
 }

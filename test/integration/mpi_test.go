@@ -274,18 +274,18 @@ func mpiRepaired(t *testing.T, r *rig) {
 	r.awaitState(t, ns, "pi", training.Running)
 	kept := r.pods(t, ns, "pi")
 	for resource, name := range mpiDependents("pi") {
-		before := r.awaitExtra(t, resource, ns, name, true)
-		if err := r.extra(resource, ns).Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {
+		before := r.awaitDependent(t, resource, ns, name, true)
+		if err := r.client(resource, ns).Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		await(t, "another "+resource.Kind, func() (bool, string) {
-			now, err := r.extra(resource, ns).Get(context.Background(), name, metav1.GetOptions{})
+			now, err := r.client(resource, ns).Get(context.Background(), name, metav1.GetOptions{})
 			return err == nil && now.GetUID() != before.GetUID(), fmt.Sprint(err)
 		})
 	}
 	r.kubectl(t, nil, "-n", ns, "patch", "role", "pi-launcher", "--type=merge", "-p", `{"rules":[{"apiGroups":[""],"resources":["pods/exec"],"verbs":["create"]}]}`)
 	await(t, "the Role to name its pods again", func() (bool, string) {
-		rules, _ := json.Marshal(r.awaitExtra(t, training.Roles(), ns, "pi-launcher", true).Object["rules"])
+		rules, _ := json.Marshal(r.awaitDependent(t, training.Roles(), ns, "pi-launcher", true).Object["rules"])
 		return strings.Contains(string(rules), `"resourceNames":["pi-worker-0"]`), string(rules)
 	})
 	r.checkKept(t, ns, "pi", kept)
@@ -296,7 +296,7 @@ func mpiSuspended(t *testing.T, r *rig) {
 	r.operator(t, ns)
 	r.apply(t, ns, mpiManifest("pi", "\n  runPolicy: {suspend: true}", 1, "10m"))
 	r.awaitState(t, ns, "pi", training.Suspended)
-	r.awaitExtra(t, schema.ConfigMaps(), ns, "pi-config", false)
+	r.awaitDependent(t, schema.ConfigMaps(), ns, "pi-config", false)
 	r.apply(t, ns, mpiManifest("pi", "\n  runPolicy: {suspend: false}", 1, "10m"))
 	r.awaitState(t, ns, "pi", training.Running)
 	r.apply(t, ns, mpiManifest("pi", "\n  runPolicy: {suspend: true}", 1, "1s"))

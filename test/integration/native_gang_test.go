@@ -131,7 +131,7 @@ func nativeGangOrder(t *testing.T, r *rig) {
 	r.operator(t, ns, "--native-gang-scheduling")
 	r.apply(t, ns, manifest("job", worker("", "replicas: 2")))
 	workloads, groups := nativeKinds()
-	workload, group := r.awaitExtra(t, workloads, ns, "job", true), r.awaitExtra(t, groups, ns, "job", true)
+	workload, group := r.awaitDependent(t, workloads, ns, "job", true), r.awaitDependent(t, groups, ns, "job", true)
 	// The API server adds its own defaults.
 	for what, u := range map[string]map[string]any{
 		`{"controllerRef":{"apiGroup":"kubeflow.org","kind":"TFJob","name":"job"},"podGroupTemplates":[{"name":"pods","schedulingConstraints":null,"schedulingPolicy":{"gang":{"minCount":2}}}]}`: workload.Object,
@@ -142,8 +142,8 @@ func nativeGangOrder(t *testing.T, r *rig) {
 		}
 	}
 	r.awaitState(t, ns, "job", training.Succeeded)
-	r.awaitExtra(t, groups, ns, "job", false)
-	r.awaitExtra(t, workloads, ns, "job", false)
+	r.awaitDependent(t, groups, ns, "job", false)
+	r.awaitDependent(t, workloads, ns, "job", false)
 	var order []string
 	for _, q := range r.requestsIn(t, ns) {
 		if q.Verb == "create" && q.ObjectRef.Resource != "events" && q.ResponseStatus.Code < 300 {
@@ -164,14 +164,14 @@ func nativeGangSuspended(t *testing.T, r *rig) {
 	_, groups := nativeKinds()
 	r.apply(t, ns, manifest("job", endless("", "replicas: 2")))
 	r.awaitActive(t, ns, "job", 2)
-	first := r.awaitExtra(t, groups, ns, "job", true)
+	first := r.awaitDependent(t, groups, ns, "job", true)
 	r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":true}}}`)
 	r.awaitState(t, ns, "job", training.Suspended)
-	r.awaitExtra(t, groups, ns, "job", false)
+	r.awaitDependent(t, groups, ns, "job", false)
 	r.awaitPods(t, ns, "job", 0)
 	r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":false}}}`)
 	r.awaitActive(t, ns, "job", 2)
-	if second := r.awaitExtra(t, groups, ns, "job", true); second.GetUID() == first.GetUID() {
+	if second := r.awaitDependent(t, groups, ns, "job", true); second.GetUID() == first.GetUID() {
 		t.Error("the group was not created again")
 	}
 }
@@ -222,9 +222,9 @@ func nativeGangOfPyTorch(t *testing.T, r *rig) {
 	r.kubectl(t, []byte(`{"apiVersion":"kubeflow.org/v1","kind":"PyTorchJob","metadata":{"name":"job"},"spec":{"pytorchReplicaSpecs":{"Worker":{"replicas":2,
 		"template":{"metadata":{"annotations":{"simulation.stoic/exit-code":"0","simulation.stoic/run-for":"1s"}},"spec":{"containers":[{"name":"pytorch","image":"training:1"}]}}}}}}`), "-n", ns, "create", "-f", "-")
 	_, groups := nativeKinds()
-	r.awaitExtra(t, groups, ns, "job", true)
+	r.awaitDependent(t, groups, ns, "job", true)
 	r.awaitState(t, ns, "job", training.Succeeded)
-	r.awaitExtra(t, groups, ns, "job", false)
+	r.awaitDependent(t, groups, ns, "job", false)
 }
 
 // inGroup says of each pod of a job whether it is a member of the job's group.
@@ -246,7 +246,7 @@ func (r *rig) inGroup(t *testing.T, ns, job string) map[string]bool {
 func (r *rig) minCount(t *testing.T, ns, job string, want int64) {
 	t.Helper()
 	_, groups := nativeKinds()
-	group := r.awaitExtra(t, groups, ns, job, true)
+	group := r.awaitDependent(t, groups, ns, job, true)
 	if found, _, _ := unstructured.NestedInt64(group.Object, "spec", "schedulingPolicy", "gang", "minCount"); found != want {
 		t.Errorf("minCount is %d, want %d", found, want)
 	}
@@ -273,7 +273,7 @@ func nativeGangOfMPI(t *testing.T, r *rig) {
 	r.allInGroup(t, ns, "pi", 3)
 	r.awaitState(t, ns, "pi", training.Succeeded)
 	_, groups := nativeKinds()
-	r.awaitExtra(t, groups, ns, "pi", false)
+	r.awaitDependent(t, groups, ns, "pi", false)
 }
 
 // mpi2OnGPUs is an MPIJob of v2beta1 with a launcher and two workers that want GPUs of one node.
@@ -307,7 +307,7 @@ func nativeGangFitsLauncher(t *testing.T, r *rig) {
 	r.kubectl(t, nil, "-n", ns, "delete", "pod", "first", "--wait=false")
 	r.awaitState(t, ns, "pi", training.Succeeded)
 	_, groups := nativeKinds()
-	r.awaitExtra(t, groups, ns, "pi", false)
+	r.awaitDependent(t, groups, ns, "pi", false)
 }
 
 // nativeGangWaits: the workers are the gang, and the launcher joins it when they are ready.
@@ -328,10 +328,10 @@ func nativeGangOfMPISuspended(t *testing.T, r *rig) {
 	_, groups := nativeKinds()
 	r.apply(t, ns, mpi2Manifest("pi", "", "{cleanPodPolicy: None}", "{}", 2, ""))
 	r.awaitState(t, ns, "pi", training.Running)
-	group, job := r.awaitExtra(t, groups, ns, "pi", true), r.batchJob(t, ns, "pi-launcher")
+	group, job := r.awaitDependent(t, groups, ns, "pi", true), r.batchJob(t, ns, "pi-launcher")
 	r.kubectl(t, nil, "-n", ns, "patch", "mpijob", "pi", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":true}}}`)
 	r.awaitState(t, ns, "pi", training.Suspended)
-	r.awaitExtra(t, groups, ns, "pi", false)
+	r.awaitDependent(t, groups, ns, "pi", false)
 	await(t, "its pods to be gone", func() (bool, string) {
 		pods := r.inGroup(t, ns, "pi")
 		return len(pods) == 0, fmt.Sprint(pods)
@@ -339,7 +339,7 @@ func nativeGangOfMPISuspended(t *testing.T, r *rig) {
 	r.kubectl(t, nil, "-n", ns, "patch", "mpijob", "pi", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":false}}}`)
 	r.awaitState(t, ns, "pi", training.Running)
 	r.allInGroup(t, ns, "pi", 3)
-	if again := r.awaitExtra(t, groups, ns, "pi", true); again.GetUID() == group.GetUID() {
+	if again := r.awaitDependent(t, groups, ns, "pi", true); again.GetUID() == group.GetUID() {
 		t.Error("the group was not created again")
 	}
 	if again := r.batchJob(t, ns, "pi-launcher"); again == nil || again.UID != job.UID {

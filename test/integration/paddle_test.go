@@ -69,7 +69,7 @@ func paddleElastic(t *testing.T, r *rig) {
 				"resource": map[string]any{"name": "cpu", "target": map[string]any{"type": "Utilization", "averageUtilization": 80}}}}}})
 	}
 	r.apply(t, ns, job(map[string]any{"suspend": false}))
-	found := r.awaitExtra(t, training.Autoscalers(), ns, "job", true)
+	found := r.awaitDependent(t, training.Autoscalers(), ns, "job", true)
 	const want = `{"maxReplicas":3,"metrics":[{"resource":{"name":"cpu","target":{"averageUtilization":80,"type":"Utilization"}},"type":"Resource"}],` +
 		`"minReplicas":1,"scaleTargetRef":{"apiVersion":"kubeflow.org/v1","kind":"PaddleJob","name":"job"}}`
 	if spec, _ := json.Marshal(found.Object["spec"]); string(spec) != want {
@@ -79,13 +79,13 @@ func paddleElastic(t *testing.T, r *rig) {
 	r.kubectl(t, nil, "-n", ns, "scale", "paddlejob/job", "--replicas=3")
 	r.awaitActive(t, ns, "job", 3)
 	r.kubectl(t, nil, "-n", ns, "patch", "paddlejob", "job", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":true}}}`)
-	r.awaitExtra(t, training.Autoscalers(), ns, "job", false)
+	r.awaitDependent(t, training.Autoscalers(), ns, "job", false)
 	r.kubectl(t, nil, "-n", ns, "patch", "paddlejob", "job", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":false}}}`)
-	if again := r.awaitExtra(t, training.Autoscalers(), ns, "job", true); again.GetUID() == found.GetUID() {
+	if again := r.awaitDependent(t, training.Autoscalers(), ns, "job", true); again.GetUID() == found.GetUID() {
 		t.Error("the autoscaler was not made anew")
 	}
 	r.awaitActive(t, ns, "job", 3)
 	r.kubectl(t, nil, "-n", ns, "patch", "paddlejob", "job", "--type=merge", "-p", `{"spec":{"runPolicy":{"activeDeadlineSeconds":1}}}`)
 	r.awaitState(t, ns, "job", training.Failed)
-	r.awaitExtra(t, training.Autoscalers(), ns, "job", false)
+	r.awaitDependent(t, training.Autoscalers(), ns, "job", false)
 }

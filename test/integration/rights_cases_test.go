@@ -141,7 +141,7 @@ func ofGroups(of schema.Resource, u upkeep) []shortage {
 		shortage{right: right{"get", of.Group, of.Plural}, before: taken(of.Plural + "." + of.Group), reach: u.begins, heals: conflicts},
 		shortage{right: right{"patch", of.Group, of.Plural}, reach: then(u.begins, made, u.changes), heals: u.changed, event: u.reasons.UpdateFailed},
 		shortage{right: right{"delete", of.Group, of.Plural}, reach: then(u.begins, made, suspends), event: u.reasons.DeleteFailed, often: true,
-			heals: func(t *testing.T, r *rig, ns string) { r.awaitExtra(t, of, ns, jobName, false) }})
+			heals: func(t *testing.T, r *rig, ns string) { r.awaitDependent(t, of, ns, jobName, false) }})
 }
 
 // ofGangs: groups of Volcano and of the coscheduling plugin, and the priorities that both go by.
@@ -190,7 +190,7 @@ func ofMPIJobs() (all []shortage) {
 	all = append(all,
 		// The author names another service account: the one that was made goes.
 		shortage{right: right{"delete", "", "serviceaccounts"}, reach: then(begins, runs, namesAccount), heals: func(t *testing.T, r *rig, ns string) {
-			r.awaitExtra(t, training.ServiceAccounts(), ns, jobName+"-launcher", false)
+			r.awaitDependent(t, training.ServiceAccounts(), ns, jobName+"-launcher", false)
 		}, event: training.ReasonDeleteDependentFailed},
 		// A binding to another role cannot be changed, so it is made again.
 		shortage{right: right{"delete", "rbac.authorization.k8s.io", "rolebindings"}, before: owned(training.RoleBindings(), jobName+"-launcher", true),

@@ -78,7 +78,7 @@ func (r *rig) store(t *testing.T, ns, manifest string) *unstructured.Unstructure
 			of = known
 		}
 	}
-	stored, err := r.extra(of, ns).Create(t.Context(), u, metav1.CreateOptions{})
+	stored, err := r.client(of, ns).Create(t.Context(), u, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatalf("store a %s: %v", u.GetKind(), err)
 	}
@@ -176,7 +176,7 @@ type upkeep struct {
 // groupUpkeep: a group has as many members as its job has workers.
 func groupUpkeep(of schema.Resource, reasons training.DependentReasons) upkeep {
 	return upkeep{reasons: reasons, begins: begins,
-		there: func(t *testing.T, r *rig, ns string) { r.awaitExtra(t, of, ns, jobName, true) },
+		there: func(t *testing.T, r *rig, ns string) { r.awaitDependent(t, of, ns, jobName, true) },
 		changes: func(t *testing.T, r *rig, ns string) {
 			r.edit(t, ns, `{"spec":{"tfReplicaSpecs":{"Worker":{"replicas":2}}}}`)
 		},
@@ -193,7 +193,7 @@ func autoscalerUpkeep() upkeep {
 	of := training.Autoscalers()
 	return upkeep{reasons: training.DependentReasonsOf(of),
 		begins:  func(t *testing.T, r *rig, ns string) { r.store(t, ns, elastic(jobName, averageOf500m, "")) },
-		there:   func(t *testing.T, r *rig, ns string) { r.awaitExtra(t, of, ns, jobName, true) },
+		there:   func(t *testing.T, r *rig, ns string) { r.awaitDependent(t, of, ns, jobName, true) },
 		changes: func(t *testing.T, r *rig, ns string) { r.edit(t, ns, `{"spec":{"elasticPolicy":{"maxReplicas":5}}}`) },
 		changed: func(t *testing.T, r *rig, ns string) { r.awaitSpec(t, of, ns, `"maxReplicas":5`) }}
 }
@@ -201,7 +201,7 @@ func autoscalerUpkeep() upkeep {
 func (r *rig) awaitSpec(t *testing.T, of schema.Resource, ns, has string) {
 	t.Helper()
 	await(t, has, func() (bool, string) {
-		u, err := r.extra(of, ns).Get(t.Context(), jobName, metav1.GetOptions{})
+		u, err := r.client(of, ns).Get(t.Context(), jobName, metav1.GetOptions{})
 		if err != nil {
 			return false, err.Error()
 		}
@@ -237,7 +237,7 @@ func labelled(of schema.Resource, name string) step {
 	return func(t *testing.T, r *rig, ns string) {
 		t.Helper()
 		await(t, "labels of "+name, func() (bool, string) {
-			u, err := r.extra(of, ns).Get(t.Context(), name, metav1.GetOptions{})
+			u, err := r.client(of, ns).Get(t.Context(), name, metav1.GetOptions{})
 			if err != nil {
 				return false, err.Error()
 			}

@@ -128,7 +128,7 @@ func (p predecessor) storeObject(t *testing.T, r *rig, text string) {
 		if of.Kind != u.GetKind() {
 			continue
 		}
-		if _, err := r.extra(of, p.space()).Create(context.Background(), u, metav1.CreateOptions{FieldValidation: "Strict"}); err != nil {
+		if _, err := r.client(of, p.space()).Create(context.Background(), u, metav1.CreateOptions{FieldValidation: "Strict"}); err != nil {
 			t.Fatalf("%v:\n%s", err, text)
 		}
 		return

@@ -72,7 +72,7 @@ func dependentsAreRepaired(t *testing.T, r *rig) {
 	ns := r.namespace(t, "repaired-dependents")
 	r.operator(t, ns, "--gang-scheduler-name", "volcano")
 	r.apply(t, ns, strings.Replace(elastic("job", "metrics: []", ""), "        spec:\n", "        spec:\n          schedulerName: default-scheduler\n", 1))
-	r.awaitExtra(t, training.PodGroups(), ns, "job", true)
+	r.awaitDependent(t, training.PodGroups(), ns, "job", true)
 	r.phase(t, ns, "job", "Running")
 	pods, services := schema.Resource{Version: "v1", Plural: "pods", Kind: "Pod"}, schema.Resource{Version: "v1", Plural: "services", Kind: "Service"}
 	dependents := []struct {
@@ -80,12 +80,12 @@ func dependentsAreRepaired(t *testing.T, r *rig) {
 		name     string
 	}{{services, "job-worker-0"}, {pods, "job-worker-0"}, {training.PodGroups(), "job"}, {training.Autoscalers(), "job"}}
 	for _, d := range dependents {
-		before := r.awaitExtra(t, d.resource, ns, d.name, true)
-		if err := r.extra(d.resource, ns).Delete(context.Background(), d.name, metav1.DeleteOptions{}); err != nil {
+		before := r.awaitDependent(t, d.resource, ns, d.name, true)
+		if err := r.client(d.resource, ns).Delete(context.Background(), d.name, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		await(t, "another "+d.resource.Kind, func() (bool, string) {
-			now, err := r.extra(d.resource, ns).Get(context.Background(), d.name, metav1.GetOptions{})
+			now, err := r.client(d.resource, ns).Get(context.Background(), d.name, metav1.GetOptions{})
 			return err == nil && now.GetUID() != before.GetUID() && now.GetDeletionTimestamp() == nil, fmt.Sprint(err)
 		})
 	}

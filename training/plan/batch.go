@@ -142,9 +142,9 @@ func (d *draft) createBatch(rtype *training.ReplicaType, suspend bool) {
 
 // batchTemplate is the pod template of the Job.
 func (d *draft) batchTemplate(rtype *training.ReplicaType) map[string]any {
-	shop := newBuilder(d.Job)
-	shop.native = d.nativeOfNewPods()
-	template, _ := read(shop.template(&replica{replicaType: rtype, name: rtype.Child(d.Head.Meta.Name, 0)})).(map[string]any)
+	builder := newBuilder(d.Job)
+	builder.native = d.nativeOfNewPods()
+	template, _ := read(builder.template(&replica{replicaType: rtype, name: rtype.Child(d.Head.Meta.Name, 0)})).(map[string]any)
 	return template
 }
 

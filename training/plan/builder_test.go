@@ -97,7 +97,7 @@ func TestServicePorts(t *testing.T) {
 }
 
 // A successor says how many failed before it; what else its author annotated stays as it is.
-func TestRow(t *testing.T) {
+func TestConsecutiveFailures(t *testing.T) {
 	w := newCluster()
 	w.ReplicaTypes = map[string]replicaTypeKnobs{"Worker": {Template: `{"metadata":{"annotations":{"a":"b"}},"spec":{"containers":[{"name":"tensorflow"}]}}`}}
 	for row, want := range map[int64]string{0: `"annotations":{"a":"b"}`, 2: `"annotations":{"a":"b","training.kubeflow.org/restart-count":"2"}`} {

@@ -22,12 +22,12 @@ func continuing(d *draft) bool {
 		d.set(training.Running, metav1.ConditionTrue, d.Head.Kind.Reason(training.ReasonRunning), d.Job.Sentences().Running)
 	}
 	d.deleteOrphans()
-	extras := d.dependents()
-	d.keep(extras)
-	if d.open(extras) {
+	dependents := d.dependents()
+	d.keep(dependents)
+	if d.open(dependents) {
 		d.createMissing()
 		d.runBatch()
-		d.createUnwatched(extras)
+		d.createUnwatched(dependents)
 	}
 	if deadline := d.Job.Policy.Deadline; deadline.Set {
 		d.requeue(d.until(*d.status.StartTime, deadline))
@@ -121,8 +121,8 @@ func (d *draft) orphanIndex(name string) (index int, is bool) {
 // taken. A pod that is done stays; a replica that is on record as succeeded gets no other. One that waits for another
 // replica type is missing, too, but not created yet.
 func (d *draft) createMissing() {
-	shop := newBuilder(d.Job)
-	shop.native = d.nativeOfNewPods()
+	builder := newBuilder(d.Job)
+	builder.native = d.nativeOfNewPods()
 	bytes := 0
 	for i := range d.replicas {
 		r := &d.replicas[i]
@@ -130,13 +130,13 @@ func (d *draft) createMissing() {
 			if d.full(len(d.plan.Create), bytes) {
 				return
 			}
-			d.plan.Create = append(d.plan.Create, shop.service(r))
+			d.plan.Create = append(d.plan.Create, builder.service(r))
 		}
 		if r.pod == nil && !r.recorded && d.mayStart(r.replicaType) {
 			if d.full(len(d.plan.Create), bytes) {
 				return
 			}
-			pod := shop.pod(r, d.ledger.Failed[r.inLedger()].ConsecutiveFailures)
+			pod := builder.pod(r, d.ledger.Failed[r.inLedger()].ConsecutiveFailures)
 			bytes += len(pod.Body)
 			d.plan.Create = append(d.plan.Create, pod)
 		}

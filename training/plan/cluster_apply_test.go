@@ -105,13 +105,13 @@ func (w *cluster) remove(d Deletion) error {
 		}
 		w.gone = true
 	default:
-		e := w.extras[d.Resource.Kind+" "+d.Name]
+		e := w.dependents[d.Resource.Kind+" "+d.Name]
 		if e == nil || e.UID != d.UID || e.Deleting {
 			return fmt.Errorf("delete %s %s %s, which is not there: %+v", d.Resource.Kind, d.Name, d.UID, e)
 		}
 		e.Deleting = true
 		if !w.slow {
-			delete(w.extras, d.Resource.Kind+" "+d.Name)
+			delete(w.dependents, d.Resource.Kind+" "+d.Name)
 		}
 	}
 	return nil
@@ -143,10 +143,10 @@ func (w *cluster) create(o schema.Object) error {
 		w.services[o.Name] = &training.Service{Name: o.Name, UID: uid}
 	default:
 		key := o.Resource.Kind + " " + o.Name
-		if w.extras[key] != nil {
+		if w.dependents[key] != nil {
 			return fmt.Errorf("create %s, which is there", key)
 		}
-		w.extras[key] = &training.StoredDependent{Resource: o.Resource, Name: o.Name, UID: uid, ResourceVersion: "1", Created: w.now}
+		w.dependents[key] = &training.StoredDependent{Resource: o.Resource, Name: o.Name, UID: uid, ResourceVersion: "1", Created: w.now}
 		w.remember(key, o.Body)
 	}
 	return nil
@@ -154,7 +154,7 @@ func (w *cluster) create(o schema.Object) error {
 
 // remember what the cache keeps of an object.
 func (w *cluster) remember(key string, body json.RawMessage) {
-	e, content := w.extras[key], map[string]any{}
+	e, content := w.dependents[key], map[string]any{}
 	_ = json.Unmarshal(body, &content)
 	state := training.FormOf(e.Resource).StateOf(content)
 	w.bodies[key], e.Spec, e.Content = body, nil, state.Content
@@ -165,7 +165,7 @@ func (w *cluster) remember(key string, body json.RawMessage) {
 
 // merge is what an API server makes of a merge patch.
 func (w *cluster) merge(u Patch) error {
-	e := w.extras[u.Resource.Kind+" "+u.Name]
+	e := w.dependents[u.Resource.Kind+" "+u.Name]
 	patch := object(u.Body)
 	meta := object(patch["metadata"])
 	if e == nil || e.UID != u.UID || string(meta["uid"]) != strconv.Quote(string(e.UID)) ||

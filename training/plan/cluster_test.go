@@ -64,18 +64,18 @@ type replicaTypeKnobs struct {
 // cluster is a very small cluster: one object and its children. It carries plans out.
 type cluster struct {
 	knobs
-	kind     *training.Kind
-	now      time.Time
-	meta     metav1.ObjectMeta
-	status   training.Status
-	ledger   training.Ledger
-	problems []schema.Problem
-	warnings []schema.Problem
-	pods     map[string]*training.Pod
-	services map[string]*training.Service
-	extras   map[string]*training.StoredDependent // by kind and name
-	bodies   map[string]json.RawMessage           // of these, whole
-	unseen   []training.Unavailable
+	kind       *training.Kind
+	now        time.Time
+	meta       metav1.ObjectMeta
+	status     training.Status
+	ledger     training.Ledger
+	problems   []schema.Problem
+	warnings   []schema.Problem
+	pods       map[string]*training.Pod
+	services   map[string]*training.Service
+	dependents map[string]*training.StoredDependent // by kind and name
+	bodies     map[string]json.RawMessage           // of these, whole
+	unseen     []training.Unavailable
 	// priorities of the cluster's classes, nil while they are not known
 	priorities training.Priorities
 	born       int // children so far, for UIDs
@@ -96,7 +96,7 @@ func newCluster() *cluster {
 		kind: kinds.TFJob(), now: epoch,
 		meta: metav1.ObjectMeta{Name: "j", Namespace: "ns", UID: "job-uid", ResourceVersion: "7", Generation: 1},
 		pods: map[string]*training.Pod{}, services: map[string]*training.Service{}, counted: map[types.UID]bool{},
-		extras: map[string]*training.StoredDependent{}, bodies: map[string]json.RawMessage{},
+		dependents: map[string]*training.StoredDependent{}, bodies: map[string]json.RawMessage{},
 	}
 }
 
@@ -197,8 +197,8 @@ func (w *cluster) observe() Observed {
 	for _, name := range slices.Sorted(maps.Keys(w.services)) {
 		o.Services = append(o.Services, *w.services[name])
 	}
-	for _, key := range slices.Sorted(maps.Keys(w.extras)) {
-		o.Dependents = append(o.Dependents, *w.extras[key])
+	for _, key := range slices.Sorted(maps.Keys(w.dependents)) {
+		o.Dependents = append(o.Dependents, *w.dependents[key])
 	}
 	o.Unavailable, o.Priorities = slices.Concat(w.unseen, w.unserved()), w.priorities
 	return o

@@ -35,23 +35,23 @@ func (d *draft) keep(wanted []training.Dependent) {
 		}
 	}
 	for i := range wanted {
-		extra := &wanted[i]
-		if slices.Contains(d.Head.Kind.Unwatched, extra.Resource) {
+		dependent := &wanted[i]
+		if slices.Contains(d.Head.Kind.Unwatched, dependent.Resource) {
 			continue // see createUnwatched
 		}
-		stored, unseen := d.stored(extra)
+		stored, unseen := d.stored(dependent)
 		switch {
 		case unseen != nil:
-			d.unavailableEvent(unseen, extra.Gate != training.NoGate)
-		case stored == nil && extra.Late && !d.isNeededBy(extra.Before):
-		case stored == nil && !d.isThere(wanted, extra.Behind):
-		case stored == nil && extra.Shared && len(d.Pods) > 0: // it may be somebody else's, who is not seen; pods had it
+			d.unavailableEvent(unseen, dependent.Gate != training.NoGate)
+		case stored == nil && dependent.Late && !d.isNeededBy(dependent.Before):
+		case stored == nil && !d.isThere(wanted, dependent.Behind):
+		case stored == nil && dependent.Shared && len(d.Pods) > 0: // it may be somebody else's, who is not seen; pods had it
 		case stored == nil:
-			d.plan.Create = append(d.plan.Create, d.dependent(extra))
-		case !stored.Deleting && !d.repair(extra, stored):
+			d.plan.Create = append(d.plan.Create, d.dependent(dependent))
+		case !stored.Deleting && !d.repair(dependent, stored):
 			continue
 		}
-		d.held = append(d.held, extra.Before)
+		d.held = append(d.held, dependent.Before)
 	}
 }
 
@@ -201,18 +201,18 @@ const (
 
 // open says whether pods may be made: everything that they wait for is there. The watch of what they wait for wakes
 // the job; nothing is polled.
-func (d *draft) open(extras []training.Dependent) bool {
-	for i := range extras {
-		extra := &extras[i]
-		stored, unseen := d.stored(extra)
+func (d *draft) open(dependents []training.Dependent) bool {
+	for i := range dependents {
+		dependent := &dependents[i]
+		stored, unseen := d.stored(dependent)
 		switch {
-		case extra.Gate == training.NoGate:
+		case dependent.Gate == training.NoGate:
 		case unseen != nil:
 			return false
-		case extra.Late: // those who need it wait for it: see keep
+		case dependent.Late: // those who need it wait for it: see keep
 		case stored == nil, stored.Deleting:
 			return false
-		case extra.Gate == training.GateAdmitted && (stored.Phase == "" || stored.Phase == notAdmitted):
+		case dependent.Gate == training.GateAdmitted && (stored.Phase == "" || stored.Phase == notAdmitted):
 			d.notAdmittedEvent(stored)
 			return false
 		}

@@ -126,7 +126,7 @@ func TestDependentsAreRepaired(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := launched(t, "Pending")
 			w.remember(c.key, json.RawMessage(c.body))
-			uid := string(w.extras[c.key].UID)
+			uid := string(w.dependents[c.key].UID)
 			p := w.step(t)
 			switch {
 			case c.patch == "delete":
@@ -161,7 +161,7 @@ func TestDependentsAreRepaired(t *testing.T) {
 func TestDependentsThatAreNotWanted(t *testing.T) {
 	w := launched(t, "Pending")
 	for _, name := range []string{"j-old", "j-older", "mine", "j-config-old"} {
-		w.extras["ConfigMap "+name] = &training.StoredDependent{Resource: schema.ConfigMaps(), Name: name, UID: "x"}
+		w.dependents["ConfigMap "+name] = &training.StoredDependent{Resource: schema.ConfigMaps(), Name: name, UID: "x"}
 	}
 	if p := w.step(t); len(p.Delete) != 1 || p.Delete[0].Name != "j-old" {
 		t.Errorf("deleted %+v", p.Delete)
@@ -195,7 +195,7 @@ func TestGatesOfAllForms(t *testing.T) {
 		t.Errorf("created %v, events %+v", names(p), p.Events)
 	}
 	w.unseen = nil
-	delete(w.extras, "ConfigMap j-config")
+	delete(w.dependents, "ConfigMap j-config")
 	if got := names(w.step(t)); !slices.Equal(got, []string{"ConfigMap j-config"}) {
 		t.Errorf("created %v", got)
 	}

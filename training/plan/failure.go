@@ -81,8 +81,8 @@ const (
 	// failed before it, up to lastPause: a replica that always fails at once asks for a pod twelve times an hour and
 	// not as fast as the cluster can. It needs no memory: the pod knows how old it is and how many were before it.
 	firstPause, lastPause = 10 * time.Second, 5 * time.Minute
-	// rowEnds: a pod that failed after such a time is the first of a new row, as it is for kubelets.
-	rowEnds = 2 * lastPause
+	// consecutiveEnds: a pod that failed after such a time is the first of a new row, as it is for kubelets.
+	consecutiveEnds = 2 * lastPause
 )
 
 // pauseOf is how long a failed pod is still left to stand. One from the future, by the clock that made it, is not

@@ -34,8 +34,8 @@ func TestRestartPause(t *testing.T) {
 		{"the seventh", lastPause, 6, 0, 7},
 		{"as many as there are numbers", 0, math.MaxInt64, lastPause, training.MaxCount},
 		{"fewer than none", 0, math.MinInt64, firstPause, 1},
-		{"the last of a row", rowEnds - 1, 6, 0, 7},
-		{"the first of a new row", rowEnds, 6, 0, 1},
+		{"the last of a row", consecutiveEnds - 1, 6, 0, 7},
+		{"the first of a new row", consecutiveEnds, 6, 0, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newCluster()

@@ -28,30 +28,30 @@ var update = flag.Bool("update", false, "write the plans that were made into tes
 
 // A story is a list of reconciles of one job. Each step changes the cluster, makes a plan and carries it out.
 type step struct {
-	Note     string               `json:"note"`
-	Kind     string               `json:"kind"`  // of the first step; a TFJob without
-	After    float64              `json:"after"` // seconds since the last step
-	Edit     json.RawMessage      `json:"edit"`  // of the knobs, a new generation
-	Problems *[]schema.Problem    `json:"problems"`
-	Warnings []schema.Problem     `json:"warnings"`
-	Pods     map[string]string    `json:"pods"`     // without the job's name; "=name" for a whole name; ALL workers
-	Services map[string]string    `json:"services"` // there, deleting, gone
-	Extras   map[string]dependent `json:"extras"`   // "KIND NAME"
-	Unseen   map[string]string    `json:"unseen"`   // by group and version: why
-	Status   *training.Status     `json:"status"`   // tampered with
-	Delete   bool                 `json:"delete"`   // the job
-	Slow     bool                 `json:"slow"`
-	Prune    bool                 `json:"prune"`
-	Bodies   bool                 `json:"bodies"` // print what is created in full
-	Brief    bool                 `json:"brief"`  // print the rule only
-	Aging    bool                 `json:"aging"`  // pods know when they were created, from now on
-	Crash    string               `json:"crash"`  // right after the status, or the ledger
-	Ledger   *training.Ledger     `json:"ledger"` // tampered with
+	Note       string               `json:"note"`
+	Kind       string               `json:"kind"`  // of the first step; a TFJob without
+	After      float64              `json:"after"` // seconds since the last step
+	Edit       json.RawMessage      `json:"edit"`  // of the knobs, a new generation
+	Problems   *[]schema.Problem    `json:"problems"`
+	Warnings   []schema.Problem     `json:"warnings"`
+	Pods       map[string]string    `json:"pods"`       // without the job's name; "=name" for a whole name; ALL workers
+	Services   map[string]string    `json:"services"`   // there, deleting, gone
+	Dependents map[string]dependent `json:"dependents"` // "KIND NAME"
+	Unseen     map[string]string    `json:"unseen"`     // by group and version: why
+	Status     *training.Status     `json:"status"`     // tampered with
+	Delete     bool                 `json:"delete"`     // the job
+	Slow       bool                 `json:"slow"`
+	Prune      bool                 `json:"prune"`
+	Bodies     bool                 `json:"bodies"` // print what is created in full
+	Brief      bool                 `json:"brief"`  // print the rule only
+	Aging      bool                 `json:"aging"`  // pods know when they were created, from now on
+	Crash      string               `json:"crash"`  // right after the status, or the ledger
+	Ledger     *training.Ledger     `json:"ledger"` // tampered with
 	// Priorities are those of the cluster's classes; an empty map says that there are none.
 	Priorities training.Priorities `json:"priorities"`
 }
 
-// extra is a change of one that is there, or one made by hand.
+// dependent is a change of one that is there, or one made by hand.
 type dependent struct {
 	Phase    *string         `json:"phase"`
 	Spec     json.RawMessage `json:"spec"`
@@ -60,8 +60,8 @@ type dependent struct {
 	Gone     bool            `json:"gone"`
 }
 
-func (w *cluster) setExtra(key string, e dependent) {
-	stored := w.extras[key]
+func (w *cluster) setDependent(key string, e dependent) {
+	stored := w.dependents[key]
 	if stored == nil {
 		kind, name, _ := strings.Cut(key, " ")
 		stored = &training.StoredDependent{Resource: schema.Resource{Group: "by.hand", Kind: kind}, Name: name, UID: "foreign"}
@@ -70,7 +70,7 @@ func (w *cluster) setExtra(key string, e dependent) {
 				stored.Resource = r
 			}
 		}
-		w.extras[key] = stored
+		w.dependents[key] = stored
 	}
 	if e.Phase != nil {
 		stored.Phase = *e.Phase
@@ -82,7 +82,7 @@ func (w *cluster) setExtra(key string, e dependent) {
 		w.remember(key, e.Content)
 	}
 	if stored.Deleting = e.Deleting; e.Gone {
-		delete(w.extras, key)
+		delete(w.dependents, key)
 	}
 }
 
@@ -206,8 +206,8 @@ func (w *cluster) change(t *testing.T, i int, p step) {
 			w.services[name] = &training.Service{Name: name, UID: "foreign", Deleting: word == "deleting"}
 		}
 	}
-	for key, e := range p.Extras {
-		w.setExtra(key, e)
+	for key, e := range p.Dependents {
+		w.setDependent(key, e)
 	}
 	if p.Unseen != nil {
 		w.unseen = nil

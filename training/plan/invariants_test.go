@@ -31,7 +31,7 @@ func checkPlan(t interface {
 func brokenRules(o Observed, p Plan) (broken []string) {
 	touched := map[string]bool{} // by resource and name
 	return slices.Concat(brokenJob(o, p), brokenDeletions(o, p, touched), brokenCreations(o, p, touched),
-		brokenSuccesses(o, p), brokenExtras(o, p), brokenStatus(o, p), brokenEvents(o, p), brokenLauncher(o, p))
+		brokenSuccesses(o, p), brokenDependents(o, p), brokenStatus(o, p), brokenEvents(o, p), brokenLauncher(o, p))
 }
 
 // brokenLauncher: the pod of a replica type is made by a plan that finds all that it reads stored, and changes nothing of it.
@@ -250,8 +250,8 @@ func brokenSuccesses(o Observed, p Plan) (broken []string) {
 	return broken
 }
 
-// brokenExtras: extra objects are made before pods, which do not come before what they wait for.
-func brokenExtras(o Observed, p Plan) (broken []string) {
+// brokenDependents: dependent objects are made before pods, which do not come before what they wait for.
+func brokenDependents(o Observed, p Plan) (broken []string) {
 	say := func(f string, a ...any) { broken = append(broken, fmt.Sprintf(f, a...)) }
 	type key struct {
 		schema.Resource

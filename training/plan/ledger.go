@@ -91,7 +91,7 @@ func (d *draft) standing() map[string]training.Failure {
 func restartsOf(pod *training.Pod) int64 { return 1 + training.Count(pod.Restarts) }
 
 func (d *draft) consecutiveFailuresOf(pod *training.Pod) int64 {
-	if d.Now.Sub(pod.Created) >= rowEnds {
+	if d.Now.Sub(pod.Created) >= consecutiveEnds {
 		return 1
 	}
 	return training.Count(training.Count(pod.ConsecutiveFailures) + 1)

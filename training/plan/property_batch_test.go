@@ -62,7 +62,7 @@ func (w *cluster) observeBatch(t *rapid.T) Observed {
 
 // happenToBatch changes the batch/v1 Job as its controller, a user or an attacker would.
 func (w *cluster) happenToBatch(t *rapid.T) {
-	e := w.extras[batchJobKey]
+	e := w.dependents[batchJobKey]
 	if e == nil {
 		return
 	}
@@ -130,7 +130,7 @@ func TestWhateverHappensToBatch(t *testing.T) {
 				t.Fatalf("another order, another plan: %s", gocmp.Diff(p, again))
 			}
 			p.Create = slices.DeleteFunc(p.Create, func(c schema.Object) bool { // the engine takes what is there as made
-				return w.extras[c.Resource.Kind+" "+c.Name] != nil && slices.Contains(w.kind.Unwatched, c.Resource) || c.Resource == schema.Services() && w.services[c.Name] != nil
+				return w.dependents[c.Resource.Kind+" "+c.Name] != nil && slices.Contains(w.kind.Unwatched, c.Resource) || c.Resource == schema.Services() && w.services[c.Name] != nil
 			})
 			if err := w.apply(p); err != nil {
 				t.Fatal(err)
@@ -138,7 +138,7 @@ func TestWhateverHappensToBatch(t *testing.T) {
 			if w.gone {
 				return
 			}
-			if w.extras[batchJobKey] != nil {
+			if w.dependents[batchJobKey] != nil {
 				jobs++
 			}
 			w.happenToBatch(t)

@@ -139,11 +139,11 @@ func (w *cluster) happen(t *rapid.T) {
 	case 14:
 		w.tamper(anyLedger(t, w))
 	case 15:
-		for key, e := range w.extras {
+		for key, e := range w.dependents {
 			e.Phase = rapid.SampledFrom([]string{"", "Pending", "Inqueue", "Running", "\x00"}).Draw(t, "phase")
 			e.Spec = rapid.SampledFrom([][]byte{e.Spec, nil, []byte("null"), []byte("7"), []byte(`{"minMember":"x"}`), []byte("{")}).Draw(t, "spec")
 			if e.Deleting = rapid.Bool().Draw(t, "deleting"); rapid.Bool().Draw(t, "gone") {
-				delete(w.extras, key)
+				delete(w.dependents, key)
 			}
 		}
 	case 18:
@@ -173,7 +173,7 @@ func anyProblem(t *rapid.T) *training.PodProblem {
 func (w *cluster) settle() {
 	maps.DeleteFunc(w.pods, func(_ string, p *training.Pod) bool { return p.Deleting })
 	maps.DeleteFunc(w.services, func(_ string, s *training.Service) bool { return s.Deleting })
-	maps.DeleteFunc(w.extras, func(_ string, e *training.StoredDependent) bool { return e.Deleting })
+	maps.DeleteFunc(w.dependents, func(_ string, e *training.StoredDependent) bool { return e.Deleting })
 }
 
 // serve a version of native gang scheduling, if one is asked for.
@@ -185,7 +185,7 @@ func (w *cluster) serve() {
 
 // admit is what a gang scheduler does; it returns whether it did anything.
 func (w *cluster) admit() (moved bool) {
-	for _, e := range w.extras {
+	for _, e := range w.dependents {
 		if e.Phase != "Running" {
 			e.Phase, moved = "Running", true
 		}

@@ -30,8 +30,8 @@ func (v View) Digest(status func(*unstructured.Unstructured) map[string]any) str
 	for _, u := range v.Services {
 		v.block(&text, u, nil)
 	}
-	for _, u := range v.Extras {
-		v.block(&text, u, extraStatus(u))
+	for _, u := range v.Dependents {
+		v.block(&text, u, dependentStatus(u))
 	}
 	return v.Mask(text.String())
 }
@@ -117,7 +117,7 @@ func (v View) metadata(u *unstructured.Unstructured) map[string]any {
 
 func (v View) whose(owner types.UID) string {
 	isOwner := func(u *unstructured.Unstructured) bool { return u.GetUID() == owner }
-	if v.Job != nil && isOwner(v.Job) || slices.ContainsFunc(v.Dependents(), isOwner) {
+	if v.Job != nil && isOwner(v.Job) || slices.ContainsFunc(v.Children(), isOwner) {
 		return "which is there"
 	}
 	return "which is not there"
@@ -218,8 +218,8 @@ func podStatus(u *unstructured.Unstructured) map[string]any {
 	return found
 }
 
-// extraStatus is its phase, or how a batch/v1 Job ended; all else is written by whoever looks after such objects, at times of their own.
-func extraStatus(u *unstructured.Unstructured) map[string]any {
+// dependentStatus is its phase, or how a batch/v1 Job ended; all else is written by whoever looks after such objects, at times of their own.
+func dependentStatus(u *unstructured.Unstructured) map[string]any {
 	if u.GetKind() == "Job" {
 		return batchStatus(u)
 	}

@@ -51,7 +51,7 @@ status:
 	}
 	return View{Subject: Subject{Resource: resource("TFJob"), Namespace: "ns" + salt, Name: name}, Job: job, Pods: []*unstructured.Unstructured{pod},
 		Services: []*unstructured.Unstructured{of("Service", "-worker-0", "spec: {clusterIP: None}")},
-		Extras:   []*unstructured.Unstructured{of("PodGroup", "", "spec: {minMember: 1}\nstatus: {phase: Running, conditions: [SALT]}")},
+		Dependents:   []*unstructured.Unstructured{of("PodGroup", "", "spec: {minMember: 1}\nstatus: {phase: Running, conditions: [SALT]}")},
 		Events:   []*unstructured.Unstructured{of("Event", salt, "")}}
 }
 
@@ -77,7 +77,7 @@ func TestDigestSees(t *testing.T) {
 		"no job":     func(_ *testing.T, v *View) { v.Job = nil },
 		"no pod":     func(_ *testing.T, v *View) { v.Pods = nil },
 		"no service": func(_ *testing.T, v *View) { v.Services = nil },
-		"no group":   func(_ *testing.T, v *View) { v.Extras = nil },
+		"no group":   func(_ *testing.T, v *View) { v.Dependents = nil },
 		"pod phase":  set(pod, "Failed", "status", "phase"),
 		"exit code": set(pod, []any{map[string]any{"name": "tensorflow", "state": map[string]any{"terminated": map[string]any{"exitCode": int64(1)}}}},
 			"status", "containerStatuses"),
@@ -96,7 +96,7 @@ func TestDigestSees(t *testing.T) {
 		"restarts":        set(job, `{"restarts":2,"verdict":"Succeeded"}`, "metadata", "annotations", ledgerAnnotation),
 		"ledger terminal": set(job, `{"restarts":1,"verdict":"Failed"}`, "metadata", "annotations", ledgerAnnotation),
 		"ledger nonsense": set(job, `x`, "metadata", "annotations", ledgerAnnotation),
-		"group phase":     set(func(v View) *unstructured.Unstructured { return v.Extras[0] }, "Pending", "status", "phase"),
+		"group phase":     set(func(v View) *unstructured.Unstructured { return v.Dependents[0] }, "Pending", "status", "phase"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			changed := aView(t, "one", "aaa")
@@ -117,7 +117,7 @@ func TestDigestOfManyNamespaces(t *testing.T) {
 		c := object(t, "ConfigMap", "x"+salt+"-a", "c", 1, "metadata: {annotations: {owner: here"+salt+"/x"+salt+" uid-"+salt+"}}\ndata: {a: b}")
 		c.SetNamespace(in)
 		v := View{Subject: Subject{Resource: resource("FooBar"), Namespace: "here" + salt, Name: "x" + salt, Also: []string{"here" + salt + "-there"}},
-			Job: job, Extras: []*unstructured.Unstructured{c}}
+			Job: job, Dependents: []*unstructured.Unstructured{c}}
 		return v.Digest(JobStatus)
 	}
 	if diff := cmp.Diff(of("1", "here1-there"), of("22", "here22-there")); diff != "" {

@@ -200,10 +200,10 @@ func (l *Run) look() (View, <-chan struct{}) {
 		case at.resource.Resource == "events":
 			v.Events = append(v.Events, object)
 		default:
-			v.Extras = append(v.Extras, object)
+			v.Dependents = append(v.Dependents, object)
 		}
 	}
-	for _, list := range [][]*unstructured.Unstructured{v.Pods, v.Services, v.Extras, v.Events} {
+	for _, list := range [][]*unstructured.Unstructured{v.Pods, v.Services, v.Dependents, v.Events} {
 		slices.SortFunc(list, func(a, b *unstructured.Unstructured) int {
 			return cmp.Or(cmp.Compare(a.GetName(), b.GetName()), cmp.Compare(a.GetKind(), b.GetKind()), cmp.Compare(a.GetNamespace(), b.GetNamespace()))
 		})

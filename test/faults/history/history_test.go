@@ -86,7 +86,7 @@ func TestRun(t *testing.T) {
 	tell(r, watch.Deleted, object(t, "Pod", "job-worker-0", "p", 9, ""))
 	tell(r, watch.Added, object(t, "Pod", "job-worker-0", "q", 10, ""))
 	v := l.View()
-	got := []any{v.Job.GetName(), names(v.Pods), names(v.Services), names(v.Extras), names(v.Events), v.Incarnations["p"], v.Incarnations["q"], string(v.Pods[0].GetUID())}
+	got := []any{v.Job.GetName(), names(v.Pods), names(v.Services), names(v.Dependents), names(v.Events), v.Incarnations["p"], v.Incarnations["q"], string(v.Pods[0].GetUID())}
 	want := []any{"job", []string{"job-worker-0"}, []string{"job-worker-0"}, []string{"job"}, []string{"e"}, 1, 2, "q"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the view (-want +got):\n%s", diff)
@@ -134,7 +134,7 @@ func TestRunInManyNamespaces(t *testing.T) {
 			tell(r, watch.Added, in("elsewhere", object(t, "ConfigMap", "x-a", "c", 6, "")))
 			v := l.View()
 			var found []string
-			for _, u := range v.Dependents() {
+			for _, u := range v.Children() {
 				found = append(found, fmt.Sprint(u.GetNamespace(), "/", u.GetName(), " ", u.GetUID(), " ", v.Incarnations[u.GetUID()]))
 			}
 			if diff := cmp.Diff([]string{"ns/x-a b 1", "there/x-a a 1"}, found); diff != "" || v.Job.GetUID() != "f" {

@@ -36,7 +36,7 @@ func sorted(pods []*unstructured.Unstructured) []*unstructured.Unstructured {
 
 // maskUIDs of the dependents that are there: the labels of a batch/v1 Job's pods hold the UID of the Job.
 func (v View) maskUIDs(text string) string {
-	for _, u := range v.Dependents() {
+	for _, u := range v.Children() {
 		text = mask(text, string(u.GetUID()), "UID of "+u.GetKind()+" "+NameOf(u))
 	}
 	return text

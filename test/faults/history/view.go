@@ -12,7 +12,7 @@ type View struct {
 	Subject                            // also if it does not exist
 	Job     *unstructured.Unstructured // the object of the subject: a job, or what another operator serves
 	// Pods, Services, and all dependents that are neither.
-	Pods, Services, Extras []*unstructured.Unstructured
+	Pods, Services, Dependents []*unstructured.Unstructured
 	Events                 []*unstructured.Unstructured
 	// Incarnations says of each object how many of its name there were with it: 1, 2, ...
 	Incarnations map[types.UID]int
@@ -24,14 +24,14 @@ func (v View) Pod(name string) *unstructured.Unstructured { return named(v.Pods,
 // Service of that name, or nil.
 func (v View) Service(name string) *unstructured.Unstructured { return named(v.Services, name) }
 
-// Dependents lists all: pods, services, and the others.
-func (v View) Dependents() []*unstructured.Unstructured {
-	return slices.Concat(v.Pods, v.Services, v.Extras)
+// Children lists all: pods, services, and the others.
+func (v View) Children() []*unstructured.Unstructured {
+	return slices.Concat(v.Pods, v.Services, v.Dependents)
 }
 
-// Extra is the object of a kind, or nil.
-func (v View) Extra(kind string) *unstructured.Unstructured {
-	for _, u := range v.Extras {
+// Dependent is the object of a kind, or nil.
+func (v View) Dependent(kind string) *unstructured.Unstructured {
+	for _, u := range v.Dependents {
 		if u.GetKind() == kind {
 			return u
 		}

@@ -77,7 +77,7 @@ func (a *Attempt) guarded(ctx context.Context) bool {
 // gone: with the policy orphan what an owner reference reaches stays.
 func (a *Attempt) gone(policy metav1.DeletionPropagation) func(history.View) (bool, string) {
 	return func(v history.View) (bool, string) {
-		left := a.Scenario.Operator.Own(v.Dependents())
+		left := a.Scenario.Operator.Own(v.Children())
 		if policy == metav1.DeletePropagationOrphan {
 			left = slices.DeleteFunc(left, func(u *unstructured.Unstructured) bool { return v.Namespace == "" || u.GetNamespace() == v.Namespace })
 		}

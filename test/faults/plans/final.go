@@ -72,7 +72,7 @@ func (a *Attempt) disturbTheDead(ctx context.Context, status string, restarts in
 // takeChildren deletes what the object has of its operator's usual dependents.
 func (a *Attempt) takeChildren(ctx context.Context) error {
 	o, v := a.Scenario.Operator, a.Run.View()
-	for _, u := range o.Own(v.Dependents()) {
+	for _, u := range o.Own(v.Children()) {
 		resource := a.Run.ResourceOf(u.GetUID())
 		if !slices.Contains(dependentsOf(o), resource) {
 			continue

@@ -34,7 +34,7 @@ func (a *Attempt) victim(resource string) *unstructured.Unstructured {
 	if resource == "" {
 		return v.Job
 	}
-	for _, u := range v.Dependents() {
+	for _, u := range v.Children() {
 		if a.Run.ResourceOf(u.GetUID()).Resource == resource && v.Job != nil && a.Scenario.Operator.Rules.Owner(u) == v.Job.GetUID() {
 			return u
 		}

@@ -82,11 +82,11 @@ func children(wanted ...string) Check {
 	}
 }
 
-// extras: there is an object beside pods and services of each of these kinds, and of no others.
-func extras(kinds ...string) Check {
+// dependents: there is an object beside pods and services of each of these kinds, and of no others.
+func dependents(kinds ...string) Check {
 	return func(v history.View) (bool, string) {
 		var found []string
-		for _, u := range v.Extras {
+		for _, u := range v.Dependents {
 			found = append(found, u.GetKind())
 		}
 		slices.Sort(found)
@@ -145,7 +145,7 @@ func active(rtype string, want int64) Check {
 func gone(v history.View) (bool, string) { return v.Job == nil, describe(v) }
 
 // nothing is there, events left out.
-func nothing(v history.View) (bool, string) { return all(gone, children(), extras())(v) }
+func nothing(v history.View) (bool, string) { return all(gone, children(), dependents())(v) }
 
 // describe what exists, in a line.
 func describe(v history.View) string {
@@ -159,7 +159,7 @@ func describe(v history.View) string {
 	for _, c := range history.Conditions(v.Job) {
 		parts = append(parts, c.Type+"="+c.Status+"("+c.Reason+")")
 	}
-	for _, u := range v.Dependents() {
+	for _, u := range v.Children() {
 		text := u.GetKind() + " " + u.GetName() + " " + history.Phase(u)
 		if u.GetDeletionTimestamp() != nil {
 			text += " deleting"

@@ -87,7 +87,7 @@ func cronTabScenarios() []Scenario {
 			End:   all(ended, runsAre(first+" Complete"))},
 	}
 	for i := range scenarios {
-		scenarios[i].Extras = []schema.GroupVersionResource{core("pods")} // they are the Jobs', and steps end them
+		scenarios[i].Dependents = []schema.GroupVersionResource{core("pods")} // they are the Jobs', and steps end them
 	}
 	return scenarios
 }
@@ -121,7 +121,7 @@ func lastOf(u *unstructured.Unstructured) string {
 
 // runNamed is the Job of that name that the CronTab controls, or nil.
 func runNamed(v history.View, name string) *unstructured.Unstructured {
-	for _, u := range v.Extras {
+	for _, u := range v.Dependents {
 		if u.GetName() == fill(name, v.Subject) && v.Job != nil && history.Owner(u) == v.Job.GetUID() {
 			return u
 		}
@@ -144,7 +144,7 @@ func sayRun(u *unstructured.Unstructured) string {
 func runsAre(wanted ...string) Check {
 	return func(v history.View) (bool, string) {
 		var found, want []string
-		for _, u := range v.Extras {
+		for _, u := range v.Dependents {
 			found = append(found, sayRun(u))
 		}
 		for _, w := range wanted {

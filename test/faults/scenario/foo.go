@@ -99,7 +99,7 @@ func available(replicas int64) Check {
 func sized(name string, replicas int64) Check {
 	return func(v history.View) (bool, string) {
 		var found []string
-		for _, u := range v.Extras {
+		for _, u := range v.Dependents {
 			if u.GetKind() == "Deployment" && u.GetLabels()["samplecontroller.k8s.io/operator"] == "foo" {
 				n, _, _ := unstructured.NestedInt64(u.Object, "spec", "replicas")
 				found = append(found, fmt.Sprintf("%s=%d", u.GetName(), n))
@@ -113,14 +113,14 @@ func sized(name string, replicas int64) Check {
 // there is a dependent of that name, whosever it is.
 func there(name string) Check {
 	return func(v history.View) (bool, string) {
-		return slices.ContainsFunc(v.Extras, func(u *unstructured.Unstructured) bool { return u.GetName() == v.Name+"-"+name }), "want " + name + "; " + describe(v)
+		return slices.ContainsFunc(v.Dependents, func(u *unstructured.Unstructured) bool { return u.GetName() == v.Name+"-"+name }), "want " + name + "; " + describe(v)
 	}
 }
 
 // secondOf: the object of that kind and name is the second one, and is controlled by the object that is there.
 func secondOf(kind, name string) Check {
 	return func(v history.View) (bool, string) {
-		return v.Job != nil && slices.ContainsFunc(v.Extras, func(u *unstructured.Unstructured) bool {
+		return v.Job != nil && slices.ContainsFunc(v.Dependents, func(u *unstructured.Unstructured) bool {
 			return u.GetKind() == kind && u.GetName() == v.Name+"-"+name && v.Incarnations[u.GetUID()] == 2 && history.Owner(u) == v.Job.GetUID()
 		}), fmt.Sprintf("want the second %s %s; %s", kind, name, describe(v))
 	}

@@ -124,7 +124,7 @@ func onRecord(u *unstructured.Unstructured) string {
 func configMaps(wanted ...string) Check {
 	return func(v history.View) (bool, string) {
 		var found, want []string
-		for _, u := range v.Extras {
+		for _, u := range v.Dependents {
 			if u.GetLabels()["test.example.com/operator"] == "foobar" {
 				found = append(found, where(u))
 			}
@@ -141,14 +141,14 @@ func where(u *unstructured.Unstructured) string { return u.GetNamespace() + "/" 
 // exists: there is a ConfigMap of that name, whosever it is.
 func exists(name string) Check {
 	return func(v history.View) (bool, string) {
-		return slices.ContainsFunc(v.Extras, func(u *unstructured.Unstructured) bool { return where(u) == fill(name, v.Subject) }), "want " + name + "; " + describe(v)
+		return slices.ContainsFunc(v.Dependents, func(u *unstructured.Unstructured) bool { return where(u) == fill(name, v.Subject) }), "want " + name + "; " + describe(v)
 	}
 }
 
 // holding: a ConfigMap says that.
 func holding(key, value string) Check {
 	return func(v history.View) (bool, string) {
-		for _, u := range v.Extras {
+		for _, u := range v.Dependents {
 			if found, _, _ := unstructured.NestedString(u.Object, "data", key); found == value {
 				return true, ""
 			}

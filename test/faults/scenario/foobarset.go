@@ -133,7 +133,7 @@ func fooBarSetSays(reason string, tasks int) Check {
 func tasksRun(image string, n int) Check {
 	return func(v history.View) (bool, string) {
 		var tasks, jobs, pods []string
-		for _, u := range v.Extras {
+		for _, u := range v.Dependents {
 			is, _, _ := unstructured.NestedString(u.Object, "spec", "image")
 			switch {
 			case u.GetKind() == "FooBarTask" && (is != image || u.GetDeletionTimestamp() != nil || v.Job == nil || history.Owner(u) != v.Job.GetUID()):

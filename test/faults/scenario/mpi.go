@@ -45,7 +45,7 @@ func mpiScenarios() []Scenario {
 	}
 	two, never := mpiRole{replicas: 2}, mpiRole{}
 	// What a launcher needs stays when the job is over or suspended: a ConfigMap and an account cost nothing.
-	kept := extras("ConfigMap", "Role", "RoleBinding", "ServiceAccount")
+	kept := dependents("ConfigMap", "Role", "RoleBinding", "ServiceAccount")
 	at := func(pods ...string) Check { return all(podsOnly(pods...), kept) }
 	started := all(runWithoutService("launcher", "worker-0", "worker-1"), discovers(2, 2))
 	known := all(was("Stalled"), reported(path))
@@ -78,8 +78,8 @@ func mpiScenarios() []Scenario {
 		{Name: "mpi-account", Manifest: job(running, never, two),
 			Steps: []Step{edit("another account", started,
 				`{"spec":{"mpiReplicaSpecs":{"Launcher":{"template":{"spec":{"serviceAccountName":"{name}-own","containers":[{"name":"mpi","image":"mpi:1"}]}}}}}}`),
-				endMPI("launcher", 1, 0, all(bound("{name}-own"), extras("ConfigMap", "Role", "RoleBinding")))},
-			End: all(state("Succeeded"), podsOnly("launcher Succeeded"), extras("ConfigMap", "Role", "RoleBinding"))},
+				endMPI("launcher", 1, 0, all(bound("{name}-own"), dependents("ConfigMap", "Role", "RoleBinding")))},
+			End: all(state("Succeeded"), podsOnly("launcher Succeeded"), dependents("ConfigMap", "Role", "RoleBinding"))},
 		again,
 		{Name: "mpi-malformed-repaired", Paths: []string{path},
 			Manifest: job(running, never, mpiRole{replicas: 2, container: `resources: {limits: {cpu: "1e1.5"}}`}),

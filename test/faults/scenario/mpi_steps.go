@@ -87,7 +87,7 @@ func podsOnly(wanted ...string) Check {
 // job that ends before the operator has told so never does, and rightly so: its ConfigMap stays as it is.
 func discovers(running, hosts int) Check {
 	return func(v history.View) (bool, string) {
-		config := v.Extra("ConfigMap")
+		config := v.Dependent("ConfigMap")
 		if config == nil {
 			return false, "no ConfigMap; " + describe(v)
 		}
@@ -100,7 +100,7 @@ func discovers(running, hosts int) Check {
 
 // batchJob is the batch/v1 Job of the launcher, or nil. That of a job that had the name before is none.
 func batchJob(v history.View) *unstructured.Unstructured {
-	if job := v.Extra("Job"); job != nil && v.Job != nil && history.Owner(job) == v.Job.GetUID() {
+	if job := v.Dependent("Job"); job != nil && v.Job != nil && history.Owner(job) == v.Job.GetUID() {
 		return job
 	}
 	return nil
@@ -220,7 +220,7 @@ func owns(pods int, kinds ...string) Check {
 		}
 		mine := func(u *unstructured.Unstructured) bool { return history.Owner(u) == v.Job.GetUID() }
 		for _, kind := range kinds {
-			if u := v.Extra(kind); u == nil || !mine(u) {
+			if u := v.Dependent(kind); u == nil || !mine(u) {
 				return false, fmt.Sprintf("want its own %s; %s", kind, describe(v))
 			}
 		}
@@ -267,7 +267,7 @@ func second(name string) Check {
 // bound: the RoleBinding is for that service account alone.
 func bound(account string) Check {
 	return func(v history.View) (bool, string) {
-		binding := v.Extra("RoleBinding")
+		binding := v.Dependent("RoleBinding")
 		if binding == nil {
 			return false, "no RoleBinding; " + describe(v)
 		}

@@ -39,7 +39,7 @@ func mpiV2Beta1Scenarios() []Scenario {
 		return mpiJob{version: "v2beta1", options: options, policy: policy, launcher: mpiRole{fields: "restartPolicy: Never"}, worker: worker}.manifest
 	}
 	one, two := mpiRole{replicas: 1}, mpiRole{replicas: 2}
-	kept := extras("ConfigMap", "Job", "Secret")
+	kept := dependents("ConfigMap", "Job", "Secret")
 	at := func(pods ...string) Check { return all(podsOnly(pods...), kept) }
 	started := all(launches, runWithoutService("worker-0", "worker-1"), discovers(2, 2))
 	known := all(was("Stalled"), reported(path))

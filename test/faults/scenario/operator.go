@@ -106,7 +106,7 @@ func (s Scenario) Sampled() bool {
 func Resources(scenarios []Scenario) []schema.GroupVersionResource {
 	found := map[schema.GroupVersionResource]bool{core("events"): true}
 	for _, s := range scenarios {
-		for _, r := range slices.Concat([]schema.GroupVersionResource{s.Resource}, s.Operator.Dependents, s.Operator.Unwatched, s.Extras) {
+		for _, r := range slices.Concat([]schema.GroupVersionResource{s.Resource}, s.Operator.Dependents, s.Operator.Unwatched, s.Dependents) {
 			found[r] = true
 		}
 	}

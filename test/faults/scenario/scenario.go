@@ -24,8 +24,8 @@ type Scenario struct {
 	Operator *Operator // whose scenario it is
 	Resource schema.GroupVersionResource
 	Cluster  bool // the resource is cluster-scoped
-	// Extras are the resources of dependents that the operator's other scenarios do not have.
-	Extras []schema.GroupVersionResource
+	// Dependents are the resources of dependents that the operator's other scenarios do not have.
+	Dependents []schema.GroupVersionResource
 	// Flags that the operator needs. Operators with other flags must not see the job.
 	Flags []string
 	// Slow: a limit of time is part of the run, so that it takes this long and more.
@@ -170,7 +170,7 @@ func (a Actor) store(ctx context.Context, objects dynamic.ResourceInterface, u *
 func (s Scenario) CleanUp(ctx context.Context, a Actor) error {
 	gone := Step{"nothing is left", always, func(ctx context.Context, a Actor) error {
 		view := a.Run.View()
-		for _, u := range append([]*unstructured.Unstructured{view.Job}, view.Dependents()...) {
+		for _, u := range append([]*unstructured.Unstructured{view.Job}, view.Children()...) {
 			if err := a.remove(ctx, u, metav1.DeletePropagationBackground); err != nil {
 				return err
 			}

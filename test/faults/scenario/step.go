@@ -172,9 +172,9 @@ func (a Actor) patchStatus(ctx context.Context, u *unstructured.Unstructured, ki
 
 // admit is a gang scheduler's: it lets the pods of the job's group in.
 func admit() Step {
-	there := func(v history.View) (bool, string) { return v.Extra(podGroup) != nil, describe(v) }
+	there := func(v history.View) (bool, string) { return v.Dependent(podGroup) != nil, describe(v) }
 	return Step{"admit the group", there, func(ctx context.Context, a Actor) error {
-		group := a.Run.View().Extra(podGroup)
+		group := a.Run.View().Dependent(podGroup)
 		if group == nil {
 			return fmt.Errorf("job %s/%s: its group is gone", a.Namespace, a.Job)
 		}

@@ -190,19 +190,19 @@ func deletions() []Scenario {
 func others() []Scenario {
 	return []Scenario{
 		// Nothing places pods for Volcano here: their template names the scheduler that is there.
-		{Name: "gang", Flags: []string{"--gang-scheduler-name=volcano"}, Extras: []schema.GroupVersionResource{{Group: "scheduling.volcano.sh", Version: "v1beta1", Resource: "podgroups"}},
+		{Name: "gang", Flags: []string{"--gang-scheduler-name=volcano"}, Dependents: []schema.GroupVersionResource{{Group: "scheduling.volcano.sh", Version: "v1beta1", Resource: "podgroups"}},
 			Manifest: tfJob("cleanPodPolicy: Running", replicaType{name: "Worker", replicas: 2, pod: "schedulerName: default-scheduler"}),
 			Steps:    []Step{admit(), end("worker-0", 1, 0, run("worker-1"))},
-			End:      all(state("Succeeded"), children("worker-0 Succeeded"), extras())},
+			End:      all(state("Succeeded"), children("worker-0 Succeeded"), dependents())},
 		// The coscheduling plugin's group has no CRD here. The job waits, and can be suspended meanwhile.
 		{Name: "gang-without-crd", Flags: []string{"--gang-scheduler-name=default-scheduler"}, Manifest: tfJob("", workers(2, "")),
 			Steps: []Step{edit("suspend", was("Created"), `{"spec":{"runPolicy":{"suspend":true}}}`)},
-			End:   all(state("Suspended"), children(), extras())},
+			End:   all(state("Suspended"), children(), dependents())},
 		{Name: "elastic", Resource: PyTorchJobs(), Manifest: elastic,
-			Extras: []schema.GroupVersionResource{{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}},
-			Steps: []Step{edit("two workers", all(run("worker-0"), extras(autoscaler)), `{"spec":{"pytorchReplicaSpecs":{"Worker":{"replicas":2}}}}`),
+			Dependents: []schema.GroupVersionResource{{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}},
+			Steps: []Step{edit("two workers", all(run("worker-0"), dependents(autoscaler)), `{"spec":{"pytorchReplicaSpecs":{"Worker":{"replicas":2}}}}`),
 				end("worker-1", 1, 0, run("worker-0")), end("worker-0", 1, 0, always)},
-			End: all(state("Succeeded"), children("worker-0 Succeeded", "worker-1 Succeeded"), extras())},
+			End: all(state("Succeeded"), children("worker-0 Succeeded", "worker-1 Succeeded"), dependents())},
 	}
 }
 

@@ -35,7 +35,7 @@ func autoscalerOf() schema.Plan {
 }
 
 // An autoscaler that is refused costs one request in a while, whatever else happens to the job, until it is changed.
-func TestRefusedExtra(t *testing.T) {
+func TestRefusedDependent(t *testing.T) {
 	s, _ := refusingAutoscalers(t, math.MaxInt32)
 	now := time.Now()
 	l := newTestController(t, s, func(o *Options) {
@@ -74,9 +74,9 @@ func TestRefusedExtra(t *testing.T) {
 	}
 }
 
-// TestRefusedExtraIsTriedAgain: the job runs well without it, and nothing happens to it; the autoscaler comes all the same when
+// TestRefusedDependentIsTriedAgain: the job runs well without it, and nothing happens to it; the autoscaler comes all the same when
 // it is let through. Found by the fault rig (G6).
-func TestRefusedExtraIsTriedAgain(t *testing.T) {
+func TestRefusedDependentIsTriedAgain(t *testing.T) {
 	s, tries := refusingAutoscalers(t, 2)
 	now := newClock()
 	l := newTestController(t, s, func(o *Options) { o.Watches, o.Now = jobs(o, kinds.PyTorchJob()), now.now }).watchers[0]

@@ -216,7 +216,7 @@ func TestPatchThatChangesNothing(t *testing.T) {
 }
 
 // What a decision depends on wakes the job, and a report that changes nothing else does not.
-func TestWhatOfAnExtraWakes(t *testing.T) {
+func TestWhatOfADependentWakes(t *testing.T) {
 	s := newAPIServer(t)
 	s.serveVolcano()
 	c := ganged(t, s)
