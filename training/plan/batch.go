@@ -236,7 +236,9 @@ func schedulingDifferences(want map[string]any, stored []byte) map[string]any {
 	return differ
 }
 
-// tallyBatch counts the pods of the Job that run; how many failed, its controller knows.
+// tallyBatch counts the pods of the Job that run; how many failed, its controller knows. One that has succeeded counts as such
+// before its controller says that the Job is complete, a second later: that nothing runs and nothing is done would be a status of
+// its own.
 func (d *draft) tallyBatch(counts map[string]training.ReplicaStatus) {
 	rtype, job := d.Job.BatchReplicaType(), d.batchJob()
 	if rtype == nil {
@@ -252,8 +254,12 @@ func (d *draft) tallyBatch(counts map[string]training.ReplicaStatus) {
 	}
 	count := training.ReplicaStatus{Selector: counts[rtype.Name].Selector, Failed: int32(training.Count(job.Failed))}
 	for i := range d.BatchPods {
-		if p := &d.BatchPods[i]; p.Through == job.UID && p.Phase == corev1.PodRunning && !p.Deleting {
+		switch p := &d.BatchPods[i]; {
+		case p.Through != job.UID || p.Deleting:
+		case p.Phase == corev1.PodRunning:
 			count.Active++
+		case p.Phase == corev1.PodSucceeded && job.End == training.BatchRunning:
+			count.Succeeded = 1
 		}
 	}
 	if job.End == training.BatchComplete {
