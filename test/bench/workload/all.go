@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"stoic/test/bench/report"
 	"stoic/test/bench/wire"
+	"stoic/training"
 	"stoic/training/kinds"
-	"stoic/training/kinds/v2beta1"
 )
 
 // sparseFrom is the size from which a job's TF_CONFIG would be longer than a process may be given.
@@ -40,8 +41,14 @@ func All() []Workload {
 			pods: func(n int) int { return 5 * n }, run: burst(shape{kind: kinds.MPIJob(), servers: 1, workers: 4, runs: 3 * time.Second, exit: "0"})},
 		{Name: "mpi-v2beta1", What: "MPIJobs of kubeflow.org/v2beta1, of a launcher and 4 workers, with their Service, ConfigMap, Secret and batch/v1 Job",
 			Sizes: []int{100}, Limits: []int{}, v2beta1: true, pods: func(n int) int { return 5 * n },
-			run: burst(shape{kind: v2beta1.MPIJob(), servers: 1, workers: 4, runs: 3 * time.Second, exit: "0"})},
+			run: burst(shape{kind: mpiV2Beta1(), servers: 1, workers: 4, runs: 3 * time.Second, exit: "0"})},
 	}
+}
+
+// mpiV2Beta1 is the MPIJob that a plain installation does not have.
+func mpiV2Beta1() *training.Kind {
+	all := kinds.Served()
+	return all[slices.IndexFunc(all, func(k *training.Kind) bool { return k.Name == kinds.MPIJob().Name && k.Version == "v2beta1" })]
 }
 
 // Names of all workloads.

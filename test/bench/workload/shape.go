@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"time"
 
 	"stoic/schema"
@@ -49,7 +50,7 @@ func (s shape) body(name string) []byte {
 	rtype := func(count int, annotations map[string]string) map[string]any {
 		return map[string]any{"replicas": count, "restartPolicy": policy, "template": map[string]any{
 			"metadata": map[string]any{"annotations": annotations},
-			"spec": map[string]any{"containers": []any{map[string]any{"name": kind.Container, "image": "training:1",
+			"spec": map[string]any{"containers": []any{map[string]any{"name": cmp.Or(kind.Container, "main"), "image": "training:1",
 				"command":   []string{"python", "/opt/train.py", "--epochs=10"},
 				"resources": map[string]any{"requests": map[string]string{"cpu": "10m", "memory": "16Mi"}}}}},
 		}}

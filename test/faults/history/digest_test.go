@@ -50,9 +50,9 @@ status:
 		t.Fatal(err)
 	}
 	return View{Subject: Subject{Resource: resource("TFJob"), Namespace: "ns" + salt, Name: name}, Job: job, Pods: []*unstructured.Unstructured{pod},
-		Services: []*unstructured.Unstructured{of("Service", "-worker-0", "spec: {clusterIP: None}")},
-		Dependents:   []*unstructured.Unstructured{of("PodGroup", "", "spec: {minMember: 1}\nstatus: {phase: Running, conditions: [SALT]}")},
-		Events:   []*unstructured.Unstructured{of("Event", salt, "")}}
+		Services:   []*unstructured.Unstructured{of("Service", "-worker-0", "spec: {clusterIP: None}")},
+		Dependents: []*unstructured.Unstructured{of("PodGroup", "", "spec: {minMember: 1}\nstatus: {phase: Running, conditions: [SALT]}")},
+		Events:     []*unstructured.Unstructured{of("Event", salt, "")}}
 }
 
 func TestDigestOfTwoRuns(t *testing.T) {

@@ -13,7 +13,7 @@ type View struct {
 	Job     *unstructured.Unstructured // the object of the subject: a job, or what another operator serves
 	// Pods, Services, and all dependents that are neither.
 	Pods, Services, Dependents []*unstructured.Unstructured
-	Events                 []*unstructured.Unstructured
+	Events                     []*unstructured.Unstructured
 	// Incarnations says of each object how many of its name there were with it: 1, 2, ...
 	Incarnations map[types.UID]int
 }
