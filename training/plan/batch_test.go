@@ -15,7 +15,9 @@ import (
 // TestTallyBatch: the pods of a batch/v1 Job that run are active. One that has succeeded is done at once: it is never a launcher of
 // which neither is said, a second before its Job is complete.
 func TestTallyBatch(t *testing.T) {
-	pod := func(phase corev1.PodPhase, through types.UID) training.Pod { return training.Pod{Phase: phase, Through: through} }
+	pod := func(phase corev1.PodPhase, through types.UID) training.Pod {
+		return training.Pod{Phase: phase, Through: through}
+	}
 	going := pod(corev1.PodRunning, "u")
 	going.Deleting = true
 	for name, c := range map[string]struct {
