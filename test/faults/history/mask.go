@@ -16,13 +16,17 @@ const Generated = "GENERATED"
 // depends on how long others took to terminate.
 const ordinalLabel = "apps.example.com/template-hash"
 
+// templateHashLabel is on the pods of a Deployment, and its value in their names: a hash of a template that has the name of the
+// object in it, as has that of a ReplicaSet, which nobody watches. templateHash takes its place.
+const templateHashLabel, templateHash = "pod-template-hash", "HASH"
+
 // NameOf an object, by which it is known in two runs. What the API server puts behind a generateName is drawn.
 func NameOf(u *unstructured.Unstructured) string {
 	if at := strings.LastIndexByte(u.GetName(), '-'); at > 0 && u.GetKind() == "Pod" && u.GetLabels()[ordinalLabel] != "" {
 		return u.GetName()[:at+1] + Generated
 	}
 	if prefix := u.GetGenerateName(); prefix != "" && strings.HasPrefix(u.GetName(), prefix) {
-		return prefix + Generated
+		return mask(prefix, u.GetLabels()[templateHashLabel], templateHash) + Generated
 	}
 	return u.GetName()
 }
@@ -34,10 +38,11 @@ func sorted(pods []*unstructured.Unstructured) []*unstructured.Unstructured {
 	})
 }
 
-// maskUIDs of the dependents that are there: the labels of a batch/v1 Job's pods hold the UID of the Job.
+// maskUIDs of the dependents that are there, as the labels of a batch/v1 Job's pods hold the UID of the Job, and their hashes.
 func (v View) maskUIDs(text string) string {
 	for _, u := range v.Children() {
 		text = mask(text, string(u.GetUID()), "UID of "+u.GetKind()+" "+NameOf(u))
+		text = mask(text, u.GetLabels()[templateHashLabel], templateHash)
 	}
 	return text
 }

@@ -95,3 +95,28 @@ func TestNameOfAnEqualPod(t *testing.T) {
 		}
 	}
 }
+
+// TestDigestOfDeployments: the hash of a pod template has the name of the object in it, and differs between two runs.
+func TestDigestOfDeployments(t *testing.T) {
+	digest := func(name, hash, image string) (text, pod string) {
+		u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"image": image}}}}}
+		u.SetKind("Pod")
+		u.SetName(name + "-a-" + hash + "-x7")
+		u.SetGenerateName(name + "-a-" + hash + "-")
+		u.SetLabels(map[string]string{templateHashLabel: hash})
+		yes := true
+		u.SetOwnerReferences([]metav1.OwnerReference{{Kind: "ReplicaSet", Name: name + "-a-" + hash, UID: types.UID(hash), Controller: &yes}})
+		v := View{Subject: Subject{Name: name}, Pods: []*unstructured.Unstructured{u}}
+		return v.Digest(JobStatus), NameOf(u)
+	}
+	one, pod := digest("one", "7b5f8cbb96", "a")
+	if two, _ := digest("two", "d84679848", "a"); one != two {
+		t.Errorf("two runs that differ in a hash alone:\n%s", cmp.Diff(one, two))
+	}
+	if two, _ := digest("two", "d84679848", "b"); one == two {
+		t.Error("another image makes no difference")
+	}
+	if pod != "one-a-HASH-GENERATED" {
+		t.Error(pod)
+	}
+}

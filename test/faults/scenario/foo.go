@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"stoic/examples/operators/foo"
 	"stoic/test/faults/history"
 	"stoic/test/faults/oracle"
 )
@@ -36,7 +37,7 @@ func foos() *Operator {
 		Foreign: func(u *unstructured.Unstructured) bool {
 			return u.GetLabels()["samplecontroller.k8s.io/operator"] != "foo"
 		},
-		Goals: []string{"G1", "G3", "G4", "G6", "G11", "G14", "G18"}, Share: 24, Sample: []string{"foo-renamed", "foo-foreign"}, Scenarios: fooScenarios(),
+		Goals: []string{"G1", "G3", "G4", "G6", "G11", "G14", "G18"}, Share: 24, Sample: []string{"foo-renamed", "foo-foreign"}, Scenarios: fooScenarios(), Watches: foo.Watches,
 	}
 }
 

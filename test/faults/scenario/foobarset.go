@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"stoic/examples/operators/foobarset"
 	"stoic/schema"
 	"stoic/test/faults/history"
 	"stoic/test/faults/oracle"
@@ -38,7 +39,8 @@ func fooBarSets() *Operator {
 		Foreign: func(u *unstructured.Unstructured) bool {
 			return u.GetKind() == "Job" && u.GetLabels()["test.example.com/operator"] == ""
 		},
-		Goals: []string{"G1", "G3", "G4", "G6", "G11", "G14", "G18"}, Share: 24, Sample: []string{"foobarset-template", "foobarset-foreign"}, Scenarios: fooBarSetScenarios("foobarset-"),
+		Goals: []string{"G1", "G3", "G4", "G6", "G11", "G14", "G18"}, Share: 24, Sample: []string{"foobarset-template", "foobarset-foreign"}, Scenarios: fooBarSetScenarios("foobarset-"), Watches: foobarset.Watches,
+		Valid: []func(string) string{fooBarSetManifest(2), fooBarTask},
 	}
 }
 
@@ -48,6 +50,7 @@ func fooBarSetsApart() *Operator {
 	o.Name, o.Sample, o.Scenarios = "foobarset-apart", []string{"apart-template"}, fooBarSetScenarios("apart-")
 	o.Processes = [][]string{{"--resources", "foobarsets"}, {"--resources", "foobartasks"}}
 	o.Goals = []string{"G1", "G2", "G3", "G18"}
+	o.Watches = nil // their objects are malformed for the operator of one process
 	return o
 }
 
@@ -89,6 +92,11 @@ func fooBarSetManifest(count int) func(string) string {
 	return func(name string) string {
 		return fmt.Sprintf(`{apiVersion: test.example.com/v1alpha1, kind: FooBarSet, metadata: {name: %s}, spec: {count: %d, template: {image: "a:1", backoffLimit: 0}}}`, name, count)
 	}
+}
+
+// fooBarTask is a task that belongs to no set.
+func fooBarTask(name string) string {
+	return fmt.Sprintf(`{apiVersion: test.example.com/v1alpha1, kind: FooBarTask, metadata: {name: %s}, spec: {image: "a:1", command: [train], backoffLimit: 1}}`, name)
 }
 
 // taskName of a set's task, without the name of the set.
