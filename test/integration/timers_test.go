@@ -23,7 +23,7 @@ func deadlineFires(t *testing.T, r *rig) {
 	ns := r.namespace(t, "deadline")
 	r.operator(t, ns)
 	r.apply(t, ns, manifest("job", endless("activeDeadlineSeconds: 8, cleanPodPolicy: Running", "replicas: 2")))
-	r.awaitActive(t, ns, "job", 2)
+	r.awaitPods(t, ns, "job", 2)
 	head := r.awaitState(t, ns, "job", training.Failed)
 	checkOnTime(t, "the deadline", head.Status.StartTime.Add(8*time.Second), head.Status.CompletionTime.Time)
 	if got := head.Status.Condition(training.Failed).Message; got != "Job job has failed because it was active longer than specified deadline" {
