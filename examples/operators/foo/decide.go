@@ -55,7 +55,7 @@ func decide(foo *Foo, o controller.Observed) controller.Plan {
 		if at := apply(foo, o, &plan, &ready); at != nil { // it is there to stay, so that all others can go
 			for _, c := range serving {
 				if c.UID != at.UID {
-					plan.Delete = append(plan.Delete, c.Deletion(schema.Deployments()))
+					plan.Delete = append(plan.Delete, c.DeletionAsSeen(schema.Deployments()))
 				}
 			}
 			serving = []schema.Child{*at}

@@ -112,6 +112,9 @@ func ours(c *Case) (found []string) {
 		if !took(e) || e.Verb == "create" || e.Verb == "get" || e.Group == c.Subject.Resource.Group && e.Resource == c.Subject.Resource.Resource || e.Resource == "events" {
 			continue
 		}
+		if e.Subresource == "status" && slices.Contains(c.rules.Serves, e.Resource) {
+			continue // it is what the operator says of an object that it serves
+		}
 		object := c.before(e)
 		if object == nil {
 			continue // it was nothing that is in the history, which the counts tell of

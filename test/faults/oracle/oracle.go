@@ -46,6 +46,8 @@ type Rules struct {
 	Status func(*unstructured.Unstructured) map[string]any
 	// Owner of a dependent, by which the operator knows that it is its own; "" if it is not.
 	Owner func(*unstructured.Unstructured) types.UID
+	// Serves are the plurals of dependents that the operator serves, too: their status is written whoever controls them.
+	Serves []string
 	// Adopts: the operator may make its object the controller of one that has none.
 	Adopts bool
 	// Always are the rules that hold at every version of every object (O6).

@@ -74,6 +74,9 @@ func (a *Attempt) takeChildren(ctx context.Context) error {
 	o, v := a.Scenario.Operator, a.Run.View()
 	for _, u := range o.Own(v.Children()) {
 		resource := a.Run.ResourceOf(u.GetUID())
+		if a.Reference.restores { // with what others have made for it, such as the pods of a Deployment
+			a.took(resource.Resource, v.Mask(oracle.NameOf(v.Subject, u)))
+		}
 		if !slices.Contains(dependentsOf(o), resource) {
 			continue
 		}
@@ -82,14 +85,11 @@ func (a *Attempt) takeChildren(ctx context.Context) error {
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			return fmt.Errorf("delete the %s of an object that has settled: %w", resource.Resource, err)
 		}
-		if a.Reference.restores {
-			a.took(resource.Resource, v.Mask(oracle.NameOf(v.Subject, u)))
-		}
 	}
 	return nil
 }
 
-// took notes what others have deleted and the operator makes again.
+// took notes what others have deleted and is made again.
 func (a *Attempt) took(resource, name string) {
 	if a.taken == nil {
 		a.taken = map[string]map[string]int{}

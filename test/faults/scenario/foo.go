@@ -33,7 +33,7 @@ func foos() *Operator {
 			"a future generation":    map[string]any{"observedGeneration": 77},
 			"available of a string":  map[string]any{"availableReplicas": "many"},
 		},
-		Contents: map[string]map[string]any{"deployments": {"more replicas": map[string]any{"spec": map[string]any{"replicas": 3}}, "none": map[string]any{"spec": map[string]any{"replicas": 0}}}},
+		Contents: map[string]map[string]any{"deployments": {"more replicas": map[string]any{"spec": map[string]any{"replicas": int64(3)}}, "none": map[string]any{"spec": map[string]any{"replicas": int64(0)}}}},
 		Foreign: func(u *unstructured.Unstructured) bool {
 			return u.GetLabels()["samplecontroller.k8s.io/operator"] != "foo"
 		},
@@ -72,7 +72,7 @@ func fooScenarios() []Scenario {
 				edit("another name", all(warned("NameConflict"), there("a")), toB)},
 			End: all(done("b", 1), there("taken"))},
 		{Name: "foo-repaired", Writes: 12, Paths: []string{path}, Manifest: fooManifest,
-			Steps: []Step{edit("malformed", done("a", 1), malformed), edit("repair", all(known, sized("a", 1)), `{"spec":{"replicas":2}}`)}, End: done("a", 2)},
+			Steps: []Step{edit("malformed", done("a", 1), malformed), edit("repair", all(known, there("a")), `{"spec":{"replicas":2}}`)}, End: done("a", 2)},
 		{Name: "foo-malformed", Writes: 8, Paths: []string{path}, Manifest: fooManifest,
 			Steps: []Step{edit("malformed", done("a", 1), malformed)}, End: all(known, sized("a", 1))},
 		{Name: "foo-deleted", Writes: 12, Manifest: fooManifest,

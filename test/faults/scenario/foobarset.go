@@ -26,7 +26,7 @@ func fooBarSets() *Operator {
 		// Pods are the Job controller's.
 		Unwatched: []runtimeschema.GroupVersionResource{core("pods")},
 		Rules: oracle.Rules{Settled: fooBarSetSettled, Restores: func(u *unstructured.Unstructured) bool { return history.Is(u, "Ready") },
-			Status: statusWith("tasks", "active", "succeeded", "failed"), Owner: history.Owner, Writes: func(reference int) int { return 2*reference + 20 },
+			Status: statusWith("tasks", "active", "succeeded", "failed"), Owner: history.Owner, Writes: func(reference int) int { return 2*reference + 20 }, Serves: []string{"foobartasks"},
 			Always: []func(*oracle.Case) []string{tasksFirst}},
 		Statuses: map[string]any{
 			"nothing at all":         nil,
