@@ -102,8 +102,11 @@ type Patch struct {
 	UID             types.UID
 	ResourceVersion string
 	Subresource     string // "status", or "" for the object itself
-	Adopts          bool   // it makes the owner the controller of the object: see Candidate.Adopt
-	Body            []byte // a JSON merge patch; it names UID and resourceVersion, too
+	// Follows are the resources whose children decide what the patch says. It is not sent before their caches have come as far as the
+	// version of what is patched: children that are missing from an older one may be there.
+	Follows []Resource
+	Adopts  bool   // it makes the owner the controller of the object: see Candidate.Adopt
+	Body    []byte // a JSON merge patch; it names UID and resourceVersion, too
 }
 
 // Count is one step of a counter of the operator's own.

@@ -42,6 +42,8 @@ type Dependent struct {
 	// Lazy: once that replica type has a pod, the object changes with the next status that counts replicas and not before. What
 	// changes in a job that is about to end is then not written at all.
 	Lazy bool
+	// Follows are the resources whose children decide what it says: see schema.Patch.
+	Follows []schema.Resource
 	// Shared: an object of that name that belongs to somebody else does as well, so it has no gate.
 	Shared bool
 }

@@ -109,6 +109,9 @@ func (a *Applier) Apply(ctx context.Context, seen *schema.Observed, plan schema.
 		if current, err := a.verifyFresh(ctx, seen, version != seen.Head.Meta.ResourceVersion, plan); err != nil || !current {
 			return RequeueNow, errors.Join(unrecorded, err)
 		}
+		if a.precedesItsCauses(seen.Head, plan) {
+			return requeue, errors.Join(unrecorded, ErrBehind)
+		}
 	}
 	again, refused, failed := a.children(ctx, seen.Head, version, plan)
 	if len(plan.RemoveFinalizers) > 0 && failed == nil && !waits && !refused {

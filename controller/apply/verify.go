@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -79,4 +80,23 @@ func (a *Applier) isAsSeen(ctx context.Context, head *schema.Head, version strin
 		return ErrBehind
 	}
 	return nil
+}
+
+// precedesItsCauses says whether a patch is decided by children in a cache that is older than what is patched (schema.Patch.Follows), and
+// has the next reconcile wait for that cache. One that has waited in vain has read everything from the API server.
+func (a *Applier) precedesItsCauses(head *schema.Head, plan schema.Plan) (behind bool) {
+	if a.Store.IsLive(head.Meta.UID) {
+		return false
+	}
+	for i := range plan.Patch {
+		p := &plan.Patch[i]
+		for child, d := range a.Dependents {
+			if !slices.Contains(p.Follows, d.Resource) || consistency.Reached(d.Version(), p.ResourceVersion) {
+				continue
+			}
+			a.Store.RequireChildVersion(head.Meta.UID, child, p.ResourceVersion)
+			behind = true
+		}
+	}
+	return behind
 }

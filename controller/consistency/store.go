@@ -37,6 +37,7 @@ type entry struct {
 	// behindSince is when the caches were first found to be below.
 	behindSince time.Time
 	verified    bool
+	live        bool // what is decided was read from the API server: see IsLive
 	// had is how many children the object had when it was last verified, and those created since; see ChildrenMissing.
 	had          int
 	writtenAt    time.Time
@@ -90,7 +91,8 @@ func (s *Store) WroteObject(uid types.UID, version string) {
 	e.writtenAt, e.echo, e.object = s.now(), version, Newer(e.object, version)
 }
 
-// RequireChildVersion notes the version that a write of a child returned; an empty version is ignored.
+// RequireChildVersion notes the version that a write of a child returned, or that the cache must have reached for another reason; an
+// empty version is ignored.
 func (s *Store) RequireChildVersion(uid types.UID, child int, version string) {
 	if version == "" {
 		return
@@ -98,6 +100,15 @@ func (s *Store) RequireChildVersion(uid types.UID, child int, version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.of(uid).require(child, version)
+}
+
+// IsLive says whether what is decided now about an object was read from the API server: since ReadFromServer its caches have not been
+// found fresh.
+func (s *Store) IsLive(uid types.UID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.objects[uid]
+	return e != nil && e.live
 }
 
 // RequireObjectVersion makes reconciles wait for the version at which the API server has an object. Another writer made
@@ -126,7 +137,7 @@ func (s *Store) RequireLiveRead(uid types.UID, version string, children []int) {
 func (s *Store) ReadFromServer(uid types.UID, version string, children []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.objects[uid] = &entry{object: version, echo: version, children: children, verified: true}
+	s.objects[uid] = &entry{object: version, echo: version, children: children, verified: true, live: true}
 }
 
 // Verified says whether this process has seen, once, that what its caches show of an object and its children is not
@@ -234,7 +245,7 @@ func (s *Store) Check(uid types.UID, object func() string, children []func() str
 	if e.gone || !Reached(object(), e.object) || e.childBehind(children) {
 		return e.wait(s.now())
 	}
-	e.children, e.waiting = nil, false
+	e.children, e.waiting, e.live = nil, false, false
 	if len(e.tombstones) == 0 { // else the second half of the question is still to come
 		e.behindSince = time.Time{}
 	}

@@ -108,7 +108,11 @@ func malformed(t *testing.T, s *system) {
 	ns := s.namespace(t, "malformed")
 	examples := filepath.Join(s.root, "examples", "rejected")
 	for _, kind := range kinds.All() {
-		s.kubectl(t, "", "apply", "--namespace="+ns, "-f", filepath.Join(examples, rejected()[kind.Name]+".yaml"))
+		text, err := os.ReadFile(filepath.Join(examples, rejected()[kind.Name]+".yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.kubectl(t, strings.Replace(string(text), "\n  namespace: default\n", "\n", 1), "apply", "--namespace="+ns, "-f", "-")
 		s.kubectl(t, healthy(kind), "apply", "--namespace="+ns, "-f", "-")
 	}
 	for _, kind := range kinds.All() {

@@ -148,7 +148,10 @@ func (s *system) serveV2beta1(t *testing.T) {
 	t.Helper()
 	s.kubectl(t, "", "delete", "crd", "mpijobs.kubeflow.org")
 	s.kubectl(t, "", "apply", "-k", s.root+"/deploy/mpijob-v2beta1")
-	s.kubectl(t, "", "wait", "--for=condition=Established", "--timeout=1m", "crd/mpijobs.kubeflow.org")
+	s.await(t, "default", "MPIJobs of v2beta1 to be served", func() (bool, string) { // kubectl wait gives up on a CRD without a status
+		is := s.kubectl(t, "", "get", "crd", "mpijobs.kubeflow.org", `--output=jsonpath={.status.conditions[?(@.type=="Established")].status}`)
+		return is == "True", is
+	})
 }
 
 // sshJob is an MPIJob of v2beta1: workers without a command run sshd.

@@ -173,6 +173,7 @@ func byHelm(t *testing.T, s *system) {
 func freshByHelm(t *testing.T, s *system) {
 	ns := s.namespace(t, "fresh")
 	s.helm(t, "uninstall", "training-operator", "--namespace=kubeflow")
+	s.kubectl(t, "", "delete", "pod", "training-operator-test", "--namespace=kubeflow", "--ignore-not-found") // of helm test, which leaves it for its log
 	s.await(t, "kubeflow", "the operator to be gone", func() (bool, string) {
 		left := s.kubectl(t, "", "get", "deployments,services,serviceaccounts,roles,pods", "--namespace=kubeflow", "--output=name")
 		return !strings.Contains(left, "training-operator"), left

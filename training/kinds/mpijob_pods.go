@@ -141,7 +141,7 @@ func mpiDependents(job *training.Job, running training.RunningReplicas) []traini
 	if own.account != "" {
 		account.Name, account.Gate, account.Shared = own.account, training.NoGate, true
 	}
-	config := training.Dependent{Resource: schema.ConfigMaps(), Name: job.Meta.Name + mpiConfigSuffix, Labels: app, Gate: training.GateExists, Before: mpiLauncher, Lazy: true}
+	config := training.Dependent{Resource: schema.ConfigMaps(), Name: job.Meta.Name + mpiConfigSuffix, Labels: app, Gate: training.GateExists, Before: mpiLauncher, Lazy: true, Follows: []schema.Resource{schema.Pods()}}
 	files := map[string]string{mpiHostfile: mpiHosts(job, own), mpiExec: mpiScript(own)}
 	workers, known := running[mpiWorker]
 	if known || job.ReplicaType(mpiWorker) == nil {
@@ -150,7 +150,7 @@ func mpiDependents(job *training.Job, running training.RunningReplicas) []traini
 		config.ContentOnce = map[string]json.RawMessage{"data": schema.JSON(map[string]string{mpiDiscover: mpiRunning(job, own, mpiWorkers(job))})}
 	}
 	config.Content = map[string]json.RawMessage{"data": schema.JSON(files)}
-	role := training.Dependent{Resource: training.Roles(), Name: launcher, Labels: app, Gate: training.GateExists, Before: mpiLauncher, Late: true,
+	role := training.Dependent{Resource: training.Roles(), Name: launcher, Labels: app, Gate: training.GateExists, Before: mpiLauncher, Late: true, Follows: []schema.Resource{schema.Pods()},
 		Content: map[string]json.RawMessage{"rules": schema.JSON(mpiRules(job, workers.Begun))}}
 	binding := training.Dependent{Resource: training.RoleBindings(), Name: launcher, Labels: app, Gate: training.GateExists, Before: mpiLauncher, Late: true, Behind: training.Roles(),
 		Content: map[string]json.RawMessage{

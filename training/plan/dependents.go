@@ -130,7 +130,9 @@ func (d *draft) repair(e *training.Dependent, stored *training.StoredDependent) 
 		patch["spec"] = schema.JSON(spec)
 	}
 	if len(patch) > 0 && !(e.Lazy && d.isReadBy(e.Before) && d.statusWaits() > 0) {
-		d.plan.Patch = append(d.plan.Patch, d.update(stored, patch))
+		update := d.update(stored, patch)
+		update.Follows = e.Follows
+		d.plan.Patch = append(d.plan.Patch, update)
 	}
 	return len(patch) > 0
 }

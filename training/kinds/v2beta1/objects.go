@@ -28,7 +28,7 @@ func dependents(job *training.Job, running training.RunningReplicas) []training.
 		}},
 		{Resource: schema.Secrets(), Name: job.Meta.Name + behindSSH, Labels: app, Generate: training.GenerateSSHKey,
 			Content: map[string]json.RawMessage{"type": schema.JSON("kubernetes.io/ssh-auth")}},
-		{Resource: schema.ConfigMaps(), Name: job.Meta.Name + behindConfig, Labels: app, Content: map[string]json.RawMessage{
+		{Resource: schema.ConfigMaps(), Name: job.Meta.Name + behindConfig, Labels: app, Follows: []schema.Resource{schema.Pods()}, Content: map[string]json.RawMessage{
 			"data": schema.JSON(map[string]string{keyHostfile: hosts(job), keyDiscover: discovery(job, running)})}},
 	}
 }
