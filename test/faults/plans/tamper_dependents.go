@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
 
 	"stoic/test/faults/scenario"
 )
@@ -19,12 +20,24 @@ func dependentsOf(o *scenario.Operator) []runtimeschema.GroupVersionResource {
 func contents(o *scenario.Operator) (all []change) {
 	for _, resource := range sortedNames(o.Contents) {
 		for _, name := range sortedNames(o.Contents[resource]) {
-			patch, _ := o.Contents[resource][name].(map[string]any)
+			patch := copied(o.Contents[resource][name])
 			all = append(all, change{name: fmt.Sprintf("content of one of the %s: %s", resource, name), resource: resource, content: true,
-				patch: func(*Attempt) map[string]any { return (&unstructured.Unstructured{Object: patch}).DeepCopy().Object }})
+				patch: func(*Attempt) map[string]any { return copied(patch) }})
 		}
 	}
 	return all
+}
+
+// copied is a patch as JSON has it: whoever writes one down has numbers of other types.
+func copied(patch any) (content map[string]any) {
+	text, err := json.Marshal(patch)
+	if err == nil {
+		err = json.Unmarshal(text, &content)
+	}
+	if err != nil {
+		panic(err) // it is written down in this program
+	}
+	return content
 }
 
 // victim is the first object of a resource that the job itself controls, or the job. The pods of a batch/v1 Job are its
