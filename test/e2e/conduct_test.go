@@ -98,7 +98,7 @@ func outOfMemory(t *testing.T, s *system) {
 
 // rejected names for each kind an example that the API server accepts and nobody can run.
 func rejected() map[string]string {
-	return map[string]string{"TFJob": "odd-quantity", "PyTorchJob": "two-masters", "XGBoostJob": "xgboost-without-master", "PaddleJob": "paddle-without-workers",
+	return map[string]string{"TFJob": "no-replicas", "PyTorchJob": "two-masters", "XGBoostJob": "xgboost-without-master", "PaddleJob": "paddle-without-workers",
 		"JAXJob": "jax-with-master", "MPIJob": "no-launcher"}
 }
 

@@ -148,9 +148,9 @@ func (s *system) serveV2beta1(t *testing.T) {
 	t.Helper()
 	s.kubectl(t, "", "delete", "crd", "mpijobs.kubeflow.org")
 	s.kubectl(t, "", "apply", "-k", s.root+"/deploy/mpijob-v2beta1")
-	s.await(t, "default", "MPIJobs of v2beta1 to be served", func() (bool, string) { // kubectl wait gives up on a CRD without a status
-		is := s.kubectl(t, "", "get", "crd", "mpijobs.kubeflow.org", `--output=jsonpath={.status.conditions[?(@.type=="Established")].status}`)
-		return is == "True", is
+	s.await(t, "default", "MPIJobs of v2beta1 to be served", func() (bool, string) {
+		is, err := s.try("", "get", "crd", "mpijobs.kubeflow.org", `--output=jsonpath={.status.conditions[?(@.type=="Established")].status}`)
+		return err == nil && is == "True", fmt.Sprint(is, err) // an error: it has no status yet
 	})
 }
 
