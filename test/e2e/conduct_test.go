@@ -117,7 +117,7 @@ func malformed(t *testing.T, s *system) {
 	}
 	for _, kind := range kinds.All() {
 		name := rejected()[kind.Name]
-		s.succeeds(t, ns, kind.Singular+"/healthy")
+		s.succeeds(t, ns, kind.Singular+"/healthy-"+kind.Singular)
 		if end := s.ends(t, ns, kind.Singular+"/"+name); !end.is("Failed") {
 			t.Errorf("%s: %+v", name, end.Status.Conditions)
 		}
@@ -134,7 +134,8 @@ func malformed(t *testing.T, s *system) {
 	}
 }
 
-// healthy is a job of the kind whose pods do nothing, with the fewest replicas that make a job.
+// healthy is a job of the kind whose pods do nothing, with the fewest replicas that make a job. Its name is its kind's alone, as are those
+// of its pods.
 func healthy(kind *training.Kind) string {
 	replicas := map[string]any{}
 	for _, rtype := range map[string][]string{"PyTorchJob": {"Master"}, "XGBoostJob": {"Master"}, "MPIJob": {"Launcher", "Worker"}}[kind.Name] {
@@ -150,7 +151,7 @@ func healthy(kind *training.Kind) string {
 		}
 		replicas[rtype] = map[string]any{"template": map[string]any{"spec": map[string]any{"terminationGracePeriodSeconds": 1, "containers": []any{container}}}}
 	}
-	return string(schema.JSON(map[string]any{"apiVersion": kind.APIVersion(), "kind": kind.Name, "metadata": map[string]any{"name": "healthy"},
+	return string(schema.JSON(map[string]any{"apiVersion": kind.APIVersion(), "kind": kind.Name, "metadata": map[string]any{"name": "healthy-" + kind.Singular},
 		"spec": map[string]any{"runPolicy": map[string]any{"cleanPodPolicy": "Running"}, kind.ReplicaSpecsField: replicas}}))
 }
 
