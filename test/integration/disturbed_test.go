@@ -168,7 +168,7 @@ func replicaRestarted(t *testing.T, r *rig) {
 	before := r.pods(t, ns, "job")
 
 	r.kubectl(t, nil, "-n", ns, "annotate", "pod", "job-worker-1", "simulation.stoic/exit-code=137")
-	r.awaitState(t, ns, "job", training.Restarting)
+	r.awaitReason(t, ns, "job", "TFJobRestarting") // the condition may stand for no longer than a new pod takes to run
 	await(t, "a new pod in place of job-worker-1", func() (bool, string) {
 		pods := r.pods(t, ns, "job")
 		return len(pods) == 2 && pods["job-worker-1"] != before["job-worker-1"], fmt.Sprint(pods)
