@@ -94,7 +94,7 @@ func TestPatchFollowsChildren(t *testing.T) {
 	}
 
 	s.locked(func() { s.held["pods"] = true })
-	put(path, "s", map[string]any{"externalName": "of nobody"})
+	put(path, "s", map[string]any{"externalName": "edited"})
 	eventually(t, "the Service to be put right by what the API server says", func() bool {
 		late.Add(int64(time.Second))
 		return says() == "p.q"

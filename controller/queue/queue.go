@@ -25,8 +25,8 @@ type Options struct {
 //	Add(key) --+                                    +- eight turns to one -> Get
 //	           +- not begun: namespaces take turns -+  (that one only while fewer than Starting are handed out)
 //
-// What begins an object creates all its children, and waits for slots to do that; what goes on with one writes a status.
-// Workers beyond Starting are there for the latter alone, however many objects wait to begin.
+// The first reconcile of an object creates all its children, and waits for slots of creations; later ones write a status. Workers
+// beyond Starting serve objects that have begun, however many others wait.
 func New(o Options) workqueue.TypedDelayingInterface[string] {
 	order := &order{begun: newFair(), fresh: newFair(), isBegun: o.Begun, starting: o.Starting, out: map[string]bool{}}
 	return &bounded{order: order, TypedDelayingInterface: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[string]{
@@ -35,14 +35,14 @@ func New(o Options) workqueue.TypedDelayingInterface[string] {
 	})}
 }
 
-// bounded tells its order of the keys that are done with.
+// bounded is a queue that takes a key off the count of its order when a worker is done with it.
 type bounded struct {
 	workqueue.TypedDelayingInterface[string]
 	order *order
 }
 
-// Done is called by the worker that has got the key, and that comes back for another one. Nobody else needs to be woken when
-// one more key may begin: Done leaves one worker that asks.
+// Done is called by the worker that got the key, which calls Get again. So no other worker has to be woken when one more key may be
+// handed out.
 func (b *bounded) Done(key string) {
 	b.order.done(key)
 	b.TypedDelayingInterface.Done(key)
@@ -58,7 +58,7 @@ const begunTurns = 8
 // order is the order in which a queue hands out its keys.
 type order struct {
 	begun, fresh *fair // used under the queue's lock
-	row          int   // keys of begun that were handed out in a row
+	inARow       int   // keys of begun that were handed out since the last one of fresh
 	isBegun      func(key string) bool
 	starting     int
 	waiting      atomic.Int64
@@ -94,11 +94,11 @@ func (o *order) Len() int {
 func (o *order) Pop() string {
 	o.waiting.Add(-1)
 	fresh := o.fresh.Len() > 0 && o.mayStart()
-	if o.begun.Len() > 0 && (!fresh || o.row < begunTurns) {
-		o.row++
+	if o.begun.Len() > 0 && (!fresh || o.inARow < begunTurns) {
+		o.inARow++
 		return o.begun.Pop()
 	}
-	o.row = 0
+	o.inARow = 0
 	key := o.fresh.Pop()
 	if o.starting > 0 {
 		o.mu.Lock()

@@ -81,7 +81,7 @@ const (
 	// failed before it, up to lastPause: a replica that always fails at once asks for a pod twelve times an hour and
 	// not as fast as the cluster can. It needs no memory: the pod knows how old it is and how many were before it.
 	firstPause, lastPause = 10 * time.Second, 5 * time.Minute
-	// consecutiveEnds: a pod that failed after such a time is the first of a new row, as it is for kubelets.
+	// consecutiveEnds: a pod that failed after such a time is the first of new consecutive failures, as it is for kubelets.
 	consecutiveEnds = 2 * lastPause
 )
 
