@@ -75,8 +75,7 @@ func TestMalformedBesideHealthy(t *testing.T) {
 				crds = append(crds, filepath.Join(root, "test/fixtures", k.Plural+strings.TrimSuffix("-"+k.Version, "-v1")+"-open.yaml"))
 			}
 			r := bareRig(t, cluster.Options{CRDs: crds})
-			r.permit(t)
-			r.kubectl(t, nil, "apply", "-f", filepath.Join(root, "deploy/mpijob-v2beta1/rbac.yaml"))
+			r.permit(t, "deploy/mpijob-v2beta1/rbac.yaml")
 			for _, k := range served {
 				r.of(k).storeBeside(t)
 			}

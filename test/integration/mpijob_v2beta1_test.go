@@ -22,8 +22,7 @@ import (
 // object that no schema would let in was stored before.
 func TestMPIJobV2Beta1(t *testing.T) {
 	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "test/fixtures/mpijobs-v2beta1-open.yaml")}})
-	r.permit(t)
-	r.kubectl(t, nil, "apply", "-f", filepath.Join(root, "deploy/mpijob-v2beta1/rbac.yaml"))
+	r.permit(t, "deploy/mpijob-v2beta1/rbac.yaml")
 	r = r.of(v2beta1.MPIJob())
 	r.awaitEstablished(t, r.kind)
 	r.apply(t, "default", "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: malformed}\nspec: {mpiReplicaSpecs: [7], runPolicy: often}\n")

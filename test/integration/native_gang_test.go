@@ -40,8 +40,7 @@ func TestNativeGang(t *testing.T) {
 // TestNativeGangOfMPIV2Beta1: the launcher, whose pod the Job controller makes, is placed together with its workers.
 func TestNativeGangOfMPIV2Beta1(t *testing.T) {
 	r := bareRig(t, cluster.Options{GangScheduling: true, CRDs: []string{filepath.Join(root, "deploy/mpijob-v2beta1/mpijobs.yaml")}})
-	r.permit(t)
-	r.kubectl(t, nil, "apply", "-f", filepath.Join(root, "deploy/mpijob-v2beta1/rbac.yaml"))
+	r.permit(t, "deploy/mpijob-v2beta1/rbac.yaml")
 	r = r.of(v2beta1.MPIJob())
 	sideBySide(t, r, map[string]func(*testing.T, *rig){
 		"waits until it fits":   nativeGangFitsLauncher,

@@ -25,8 +25,7 @@ import (
 // counted.
 func TestProblems(t *testing.T) {
 	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd/tfjobs.yaml"), filepath.Join(root, "deploy/mpijob-v2beta1/mpijobs.yaml")}})
-	r.permit(t)
-	r.kubectl(t, nil, "apply", "-f", filepath.Join(root, "deploy/mpijob-v2beta1/rbac.yaml"))
+	r.permit(t, "deploy/mpijob-v2beta1/rbac.yaml")
 	sideBySide(t, r, map[string]func(*testing.T, *rig){
 		"unschedulable":          unschedulable,
 		"within a second":        problemWithinASecond,

@@ -117,9 +117,9 @@ func bareRig(t *testing.T, o cluster.Options) *rig {
 }
 
 // permit installs the namespace and the permissions that deploy/ gives to the operator.
-func (r *rig) permit(t *testing.T) {
+func (r *rig) permit(t *testing.T, more ...string) {
 	t.Helper()
-	if err := operator.Permit(context.Background(), r.cluster.Kubeconfig(), root); err != nil {
+	if err := operator.Permit(context.Background(), r.cluster.Kubeconfig(), root, more...); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -164,11 +164,8 @@ func TestMissingRights(t *testing.T) {
 				t.Skip("nothing of it is in the sample: " + rightsVariable + "=all")
 			}
 			r := bareRig(t, cluster.Options{CRDs: one.crds, Users: users, Strict: true, GangScheduling: one.gangs})
-			r.permit(t)
+			r.permit(t, one.more...)
 			r.flags = nil // the race detector would take most of the time
-			for _, more := range one.more {
-				r.kubectl(t, nil, "apply", "-f", filepath.Join(root, more))
-			}
 			all := shippedRules(t)
 			t.Run("each", func(t *testing.T) {
 				for _, s := range cases {

@@ -54,10 +54,10 @@ func TestTakeOver(t *testing.T) {
 	for _, one := range []struct {
 		name   string
 		serves func(*training.Kind) bool
-		more   string // permissions
+		more   []string // permissions
 	}{
-		{"training-operator", func(k *training.Kind) bool { return k.Version == "v1" }, ""},
-		{"mpi-operator", func(k *training.Kind) bool { return k.Version != "v1" }, "deploy/mpijob-v2beta1/rbac.yaml"},
+		{"training-operator", func(k *training.Kind) bool { return k.Version == "v1" }, nil},
+		{"mpi-operator", func(k *training.Kind) bool { return k.Version != "v1" }, []string{"deploy/mpijob-v2beta1/rbac.yaml"}},
 	} {
 		t.Run(one.name, func(t *testing.T) {
 			t.Parallel() // it mostly waits
@@ -67,10 +67,7 @@ func TestTakeOver(t *testing.T) {
 				crds = append(crds, filepath.Join(root, "test/fixtures", p.crd))
 			}
 			r := bareRig(t, cluster.Options{CRDs: crds})
-			r.permit(t)
-			if one.more != "" {
-				r.kubectl(t, nil, "apply", "-f", filepath.Join(root, one.more))
-			}
+			r.permit(t, one.more...)
 			takeOver(t, r, all)
 		})
 	}

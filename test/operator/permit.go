@@ -12,9 +12,14 @@ import (
 // User is the service account that deploy/rbac binds.
 const User = "system:serviceaccount:kubeflow:training-operator"
 
-// Permit installs the namespace and the permissions of deploy/ as the administrator whose kubeconfig this is.
-func Permit(ctx context.Context, kubeconfig, root string) error {
-	_, err := Kubectl(ctx, kubeconfig, nil, "apply", "-f", filepath.Join(root, "deploy/namespace.yaml"), "-f", filepath.Join(root, "deploy/rbac"))
+// Permit installs the namespace and the permissions of deploy/, and more manifests of the checkout, as the administrator whose
+// kubeconfig this is.
+func Permit(ctx context.Context, kubeconfig, root string, more ...string) error {
+	args := []string{"apply"}
+	for _, manifest := range append([]string{"deploy/namespace.yaml", "deploy/rbac"}, more...) {
+		args = append(args, "-f", filepath.Join(root, manifest))
+	}
+	_, err := Kubectl(ctx, kubeconfig, nil, args...)
 	return err
 }
 

@@ -87,16 +87,12 @@ func (g *Environment) furnish(ctx context.Context, o Options) error {
 			return fmt.Errorf("make a namespace: %w", err)
 		}
 	}
-	if err := operator.Permit(ctx, g.cluster.Kubeconfig(), o.Root); err != nil {
-		return err
-	}
+	var more []string
 	if o.V2Beta1 {
-		if _, err := operator.Kubectl(ctx, g.cluster.Kubeconfig(), nil, "apply", "-f", filepath.Join(o.Root, v2beta1, "rbac.yaml")); err != nil {
-			return err
-		}
+		more = append(more, filepath.Join(v2beta1, "rbac.yaml"))
 	}
-	if !o.Admin {
-		return nil
+	if err := operator.Permit(ctx, g.cluster.Kubeconfig(), o.Root, more...); err != nil || !o.Admin {
+		return err
 	}
 	_, err = operator.Kubectl(ctx, g.cluster.Kubeconfig(), nil, "create", "clusterrolebinding", "measured", "--clusterrole=cluster-admin", "--user="+operator.User)
 	return err
