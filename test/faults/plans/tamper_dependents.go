@@ -20,9 +20,9 @@ func dependentsOf(o *scenario.Operator) []runtimeschema.GroupVersionResource {
 func contents(o *scenario.Operator) (all []change) {
 	for _, resource := range sortedNames(o.Contents) {
 		for _, name := range sortedNames(o.Contents[resource]) {
-			patch := copied(o.Contents[resource][name])
+			content := o.Contents[resource][name]
 			all = append(all, change{name: fmt.Sprintf("content of one of the %s: %s", resource, name), resource: resource, content: true,
-				patch: func(*Attempt) map[string]any { return copied(patch) }})
+				patch: func(*Attempt) map[string]any { return copied(content) }})
 		}
 	}
 	return all

@@ -33,7 +33,7 @@ func foos() *Operator {
 			"a future generation":    map[string]any{"observedGeneration": 77},
 			"available of a string":  map[string]any{"availableReplicas": "many"},
 		},
-		Contents: map[string]map[string]any{"deployments": {"more replicas": map[string]any{"spec": map[string]any{"replicas": int64(3)}}, "none": map[string]any{"spec": map[string]any{"replicas": int64(0)}}}},
+		Contents: map[string]map[string]any{"deployments": {"more replicas": map[string]any{"spec": map[string]any{"replicas": 3}}, "none": map[string]any{"spec": map[string]any{"replicas": 0}}}},
 		Foreign: func(u *unstructured.Unstructured) bool {
 			return u.GetLabels()["samplecontroller.k8s.io/operator"] != "foo"
 		},
@@ -131,7 +131,7 @@ func secondOf(kind, name string) Check {
 func somebodyElsesDeployment(when Check) Step {
 	return Step{"somebody else creates a Deployment", either(there("taken"), when), func(ctx context.Context, a Actor) error {
 		labels := map[string]any{"whose": "mine"}
-		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "spec": map[string]any{"replicas": int64(0), "selector": map[string]any{"matchLabels": labels},
+		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "spec": map[string]any{"replicas": 0, "selector": map[string]any{"matchLabels": labels},
 			"template": map[string]any{"metadata": map[string]any{"labels": labels}, "spec": map[string]any{"containers": []any{map[string]any{"name": "mine", "image": "mine:1"}}}}}}}
 		u.SetName(a.Job + "-taken")
 		return a.store(ctx, a.Client.Resource(deployments()).Namespace(a.Namespace), u)
