@@ -2,8 +2,10 @@ package controller
 
 import (
 	"encoding/json"
+	"reflect"
 	"time"
 
+	"stoic/controller/apply"
 	"stoic/schema"
 )
 
@@ -23,13 +25,11 @@ const countsEvery = 5 * time.Second
 // What waits at a crash is written by the next process, which has written nothing yet.
 func debounceCounts(o *Observed, plan *Plan) {
 	wait := countsEvery - o.Now.Sub(o.WrittenAt)
-	if plan.Status == nil || o.WrittenAt.IsZero() || wait <= 0 || wait > countsEvery || acts(plan) || !onlyCounts(read(o.Head.Status), read(plan.Status), false) {
+	if plan.Status == nil || o.WrittenAt.IsZero() || wait <= 0 || wait > countsEvery || acts(plan) ||
+		!reflect.DeepEqual(withoutCounts(read(o.Head.Status), false), withoutCounts(read(plan.Status), false)) {
 		return
 	}
-	plan.Status, plan.Pending = nil, true
-	if plan.Requeue <= 0 || wait < plan.Requeue {
-		plan.Requeue = wait
-	}
+	plan.Status, plan.Pending, plan.Requeue = nil, true, apply.Earlier(plan.Requeue, wait)
 }
 
 // acts says whether a plan writes more than the status.
@@ -43,47 +43,30 @@ func read(status any) (value any) {
 	return value
 }
 
-// onlyCounts says that two values differ in numbers at most, and in the messages of conditions. A number that is 0 may be left out.
-func onlyCounts(before, after any, condition bool) bool {
-	switch was := before.(type) {
+// withoutCounts is a status without its numbers, but for observedGeneration, and without the messages of conditions. A number that is
+// 0, or null, may be left out of it anyway.
+func withoutCounts(value any, conditions bool) any {
+	switch value := value.(type) {
 	case map[string]any:
-		is, same := after.(map[string]any)
-		for name, value := range was {
-			same = same && onlyCountsAt(name, value, is[name], condition)
-		}
-		for name, value := range is {
-			if _, known := was[name]; !known {
-				same = same && onlyCountsAt(name, nil, value, condition)
+		rest := map[string]any{}
+		for name, v := range value {
+			_, isNumber := v.(float64)
+			if v == nil || isNumber && name != "observedGeneration" || conditions && name == "message" {
+				continue
+			}
+			if rest[name] = v; !isNumber {
+				rest[name] = withoutCounts(v, name == "conditions")
 			}
 		}
-		return same
+		return rest
 	case []any:
-		is, same := after.([]any)
-		if same = same && len(is) == len(was); !same {
-			return false
+		rest := make([]any, len(value))
+		for i, v := range value {
+			rest[i] = withoutCounts(v, conditions)
 		}
-		for i := range was {
-			same = same && onlyCounts(was[i], is[i], condition)
-		}
-		return same
+		return rest
 	case float64:
-		_, isNumber := after.(float64)
-		return isNumber
+		return nil
 	}
-	return before == after
-}
-
-func onlyCountsAt(name string, before, after any, condition bool) bool {
-	switch _, isNumber := after.(float64); {
-	case name == "observedGeneration":
-		return before == after
-	case condition && name == "message":
-		return true
-	case before == nil && isNumber:
-		return true
-	}
-	if _, wasNumber := before.(float64); wasNumber && after == nil {
-		return true
-	}
-	return onlyCounts(before, after, name == "conditions")
+	return value
 }

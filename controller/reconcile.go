@@ -22,10 +22,11 @@ func (r *watcher) reconcile(ctx context.Context, key string) (requeue time.Durat
 	if result == nil {
 		return 0, nil // gone; garbage collection does the rest
 	}
-	seen, live, err := r.observe(ctx, result)
+	seen, err := r.observe(ctx, result)
 	if err != nil {
 		return 0, err
 	}
+	live := r.store.IsLive(seen.Head.Meta.UID)
 	requeue, err = r.applier.Apply(ctx, &seen, r.Decide(seen))
 	if live {
 		requeue = apply.Earlier(requeue, consistency.Patience) // what the caches never showed has no event for its end either
@@ -38,20 +39,20 @@ func (r *watcher) reconcile(ctx context.Context, key string) (requeue time.Durat
 	return requeue, err
 }
 
-// observe gathers what a decision may depend on. If the caches are older than our own writes it answers ErrBehind. Live
-// says that it was read from the API server.
-func (r *watcher) observe(ctx context.Context, result *convert.Result) (seen schema.Observed, live bool, err error) {
+// observe gathers what a decision may depend on: from the caches, or from the API server (consistency.Store.IsLive). If the caches
+// are older than our own writes it answers ErrBehind.
+func (r *watcher) observe(ctx context.Context, result *convert.Result) (seen schema.Observed, err error) {
 	owner := result.Meta.UID
 	caches := r.store.Check(owner, r.objects.Version, r.versions)
 	if caches == consistency.Fresh {
 		if result = r.newest(result); result == nil {
-			return seen, false, apply.ErrBehind // its deletion has an event, and what took its name another
+			return seen, apply.ErrBehind // its deletion has an event, and what took its name another
 		}
 		seen = r.observed(result)
 		for i, d := range r.dependents {
 			seen.Children[i] = d.Of(result.Head)
 			if seen.Children[i].Unknown && !d.Optional {
-				return seen, false, r.unreadable(result.Head, seen.Children[i].Why)
+				return seen, r.unreadable(result.Head, seen.Children[i].Why)
 			}
 			r.claim(d, result, &seen.Children[i])
 		}
@@ -64,12 +65,11 @@ func (r *watcher) observe(ctx context.Context, result *convert.Result) (seen sch
 	}
 	switch caches {
 	case consistency.Behind:
-		return seen, false, apply.ErrBehind
+		return seen, apply.ErrBehind
 	case consistency.ReadLive:
-		seen, err = r.observeLive(ctx, result)
-		return seen, true, err
+		return r.observeLive(ctx, result)
 	}
-	return seen, false, nil
+	return seen, nil
 }
 
 // newest is what the cache holds of an object now, or nil if it holds that object no more. The cache was found fresh after

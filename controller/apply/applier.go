@@ -109,7 +109,7 @@ func (a *Applier) Apply(ctx context.Context, seen *schema.Observed, plan schema.
 		if current, err := a.verifyFresh(ctx, seen, version != seen.Head.Meta.ResourceVersion, plan); err != nil || !current {
 			return RequeueNow, errors.Join(unrecorded, err)
 		}
-		if a.precedesItsCauses(seen.Head, plan) {
+		if a.requireFollowed(seen.Head, plan) {
 			return requeue, errors.Join(unrecorded, ErrBehind)
 		}
 	}

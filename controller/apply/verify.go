@@ -82,9 +82,9 @@ func (a *Applier) isAsSeen(ctx context.Context, head *schema.Head, version strin
 	return nil
 }
 
-// precedesItsCauses says whether a patch is decided by children in a cache that is older than what is patched (schema.Patch.Follows), and
-// has the next reconcile wait for that cache. One that has waited in vain has read everything from the API server.
-func (a *Applier) precedesItsCauses(head *schema.Head, plan schema.Plan) (behind bool) {
+// requireFollowed says whether a patch was decided on children of which the cache is older than what is patched (schema.Patch.Follows).
+// Reconciles then wait for that cache, up to consistency.Patience; after that everything is read from the API server.
+func (a *Applier) requireFollowed(head *schema.Head, plan schema.Plan) (behind bool) {
 	if a.Store.IsLive(head.Meta.UID) {
 		return false
 	}
