@@ -83,7 +83,7 @@ func (a *Applier) isAsSeen(ctx context.Context, head *schema.Head, version strin
 }
 
 // requireFollowed says whether a patch was decided on children of which the cache is older than what is patched (schema.Patch.Follows).
-// Reconciles then wait for that cache, up to consistency.Patience; after that everything is read from the API server.
+// Reconciles then wait for that cache, up to consistency.FollowedPatience; after that everything is read from the API server.
 func (a *Applier) requireFollowed(head *schema.Head, plan schema.Plan) (behind bool) {
 	if a.Store.IsLive(head.Meta.UID) {
 		return false
@@ -94,7 +94,7 @@ func (a *Applier) requireFollowed(head *schema.Head, plan schema.Plan) (behind b
 			if !slices.Contains(p.Follows, d.Resource) || consistency.Reached(d.Version(), p.ResourceVersion) {
 				continue
 			}
-			a.Store.RequireChildVersion(head.Meta.UID, child, p.ResourceVersion)
+			a.Store.RequireFollowed(head.Meta.UID, child, p.ResourceVersion)
 			behind = true
 		}
 	}

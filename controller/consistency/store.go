@@ -17,6 +17,7 @@ import (
 //	below, for less than Patience             wait for the event
 //	below, for longer                         read from the API server instead (a lost event, or an etcd restored to
 //	                                          an older revision: then the version would never be reached)
+//	below what a patch follows                the same, with FollowedPatience
 type Store struct {
 	mu      sync.Mutex
 	objects map[types.UID]*entry
@@ -46,8 +47,11 @@ type entry struct {
 	waiting bool
 }
 
-// Patience is how long a reconcile waits for its caches.
-const Patience = 10 * time.Second
+// Patience is how long a reconcile waits for its caches, FollowedPatience how long for those that a patch follows.
+const (
+	Patience         = 10 * time.Second
+	FollowedPatience = time.Second
+)
 
 // Freshness is what a reconcile may do with its caches.
 type Freshness int
@@ -100,6 +104,19 @@ func (s *Store) RequireChildVersion(uid types.UID, child int, version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.of(uid).require(child, version)
+}
+
+// RequireFollowed notes the version of an object that the cache of other children must have reached before that object is patched
+// (schema.Patch.Follows). Nothing of these children need have changed, so there may be no event that brings their cache so far: reconciles
+// wait for FollowedPatience only.
+func (s *Store) RequireFollowed(uid types.UID, child int, version string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.of(uid)
+	e.require(child, version)
+	if e.behindSince.IsZero() {
+		e.behindSince = s.now().Add(FollowedPatience - Patience)
+	}
 }
 
 // IsLive says whether what is decided now about an object was read from the API server: since ReadFromServer its caches have not been

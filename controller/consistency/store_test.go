@@ -50,24 +50,35 @@ func TestCheck(t *testing.T) {
 }
 
 func TestPatienceEnds(t *testing.T) {
-	now := time.Unix(1000, 0)
-	s := NewStore(func() time.Time { return now })
-	s.RequireChildVersion("uid", 0, "50")
-	old := versions{"1", "1", "1"}
-	if got := old.check(s); got != Behind {
-		t.Fatalf("at first: %v, want too old", got)
-	}
-	now = now.Add(Patience - time.Millisecond)
-	if got := old.check(s); got != Behind {
-		t.Errorf("just before patience ends: %v, want too old", got)
-	}
-	now = now.Add(time.Millisecond)
-	if got := old.check(s); got != ReadLive {
-		t.Errorf("when patience ends: %v, want to read live", got)
-	}
-	s.Forget("uid") // as the live read does
-	if got := old.check(s); got != Fresh {
-		t.Errorf("after the live read: %v, want fresh enough", got)
+	for name, c := range map[string]struct {
+		require  func(s *Store, uid types.UID, child int, version string)
+		patience time.Duration
+	}{
+		"our own write":        {(*Store).RequireChildVersion, Patience},
+		"what a patch follows": {(*Store).RequireFollowed, FollowedPatience},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := time.Unix(1000, 0)
+			s := NewStore(func() time.Time { return now })
+			c.require(s, "uid", 0, "50")
+			old := versions{"1", "1", "1"}
+			if got := old.check(s); got != Behind {
+				t.Fatalf("at first: %v, want too old", got)
+			}
+			now = now.Add(c.patience - time.Millisecond)
+			if got := old.check(s); got != Behind {
+				t.Errorf("just before patience ends: %v, want too old", got)
+			}
+			c.require(s, "uid", 0, "51") // as each reconcile of that time does
+			now = now.Add(time.Millisecond)
+			if got := old.check(s); got != ReadLive {
+				t.Errorf("when patience ends: %v, want to read live", got)
+			}
+			s.Forget("uid") // as the live read does
+			if got := old.check(s); got != Fresh {
+				t.Errorf("after the live read: %v, want fresh enough", got)
+			}
+		})
 	}
 }
 
