@@ -210,7 +210,7 @@ func (c *Case) late() (found []late) {
 			return j.Object.GetDeletionTimestamp() != nil || j.Type == watch.Deleted
 		})
 		if i >= 0 && history.Revision(v.Object) >= history.Revision(c.Objects[owner][i].Object) {
-			found = append(found, late{v, c.began(v).Sub(c.Objects[owner][i].At)})
+			found = append(found, late{v, c.Began(v).Sub(c.Objects[owner][i].At)})
 		}
 	}
 	return found
@@ -254,8 +254,8 @@ func NameOf(s history.Subject, u *unstructured.Unstructured) string {
 	return history.NameOf(u)
 }
 
-// began is when the creation of an object was asked for; if nobody wrote that down, when it was told.
-func (c *Case) began(v history.Version) time.Time {
+// Began is when the creation of an object was asked for; if nobody wrote that down, when it was told.
+func (c *Case) Began(v history.Version) time.Time {
 	for _, e := range c.Journal {
 		if e.Verb == "create" && e.Resource == v.Resource.Resource && e.Name == v.Object.GetName() && took(e) && strings.Contains(string(e.Body), string(v.Object.GetUID())) {
 			return e.Began

@@ -21,6 +21,13 @@ func deletions(sc scenario.Scenario, ref reference) (plans []Plan) {
 		return nil // it is deleted anyway
 	}
 	for step := 1; step <= len(sc.Steps); step++ {
+		if sc.Steps[step-1].Orphans {
+			continue // it is gone, and what it had stays
+		}
+		sc := sc
+		if slices.ContainsFunc(sc.Steps[step:], func(s scenario.Step) bool { return s.Spoils }) {
+			sc.Paths = nil // it is deleted before it is malformed
+		}
 		for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationForeground, metav1.DeletePropagationBackground, metav1.DeletePropagationOrphan} {
 			for _, operator := range []string{"up", "restarted", "down"} {
 				p := Plan{Goal: "G18", Fault: fmt.Sprintf("deleted at step %d (%s), operator %s", step, policy, operator), came: struck,

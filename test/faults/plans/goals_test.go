@@ -118,6 +118,26 @@ func TestSettledObjects(t *testing.T) {
 	}
 }
 
+// TestDeletionsOfScenarios: who is deleted before it is malformed is not rejected, and what was orphaned before stays.
+func TestDeletionsOfScenarios(t *testing.T) {
+	for name, want := range map[string]string{
+		"crontab-malformed":      "step 1 -, step 2 spec.cronSpec, step 3 spec.cronSpec, step 4 spec.cronSpec, step 5 spec.cronSpec",
+		"mydeployment-adopted":   "step 2 -",
+		"mydeployment-recreated": "step 1 -, step 2 -",
+	} {
+		all := scenario.All()
+		sc := all[slices.IndexFunc(all, func(sc scenario.Scenario) bool { return sc.Name == name })]
+		var found []string
+		for _, p := range deletions(sc, reference{state: "Ready"}) {
+			step, _, _ := strings.Cut(strings.TrimPrefix(p.Fault, "deleted at "), " (")
+			found = append(found, step+" "+strings.Join(append(p.Scenario.Paths, "-")[:1], ""))
+		}
+		if got := strings.Join(slices.Compact(found), ", "); got != want {
+			t.Errorf("%s: found %s, want %s", name, got, want)
+		}
+	}
+}
+
 // TestBasics: an operator that asks for it meets the basic errors at every request, whatever the seed.
 func TestBasics(t *testing.T) {
 	s := learned()

@@ -80,7 +80,7 @@ func cronTabScenarios() []Scenario {
 				edit("a third time", all(ended, runsAre(second+" Complete")), another(3)), endRun(third, 0)},
 			End: all(ended, succeededOnce, runsAre(third+" Complete"))},
 		{Name: "crontab-malformed", Writes: 15, Paths: []string{path}, Manifest: cronTab(""),
-			Steps: []Step{dueSince(was("Ready")), edit("malformed", runsAre(first+" of 1"), malformed), edit("repair", known, another(2)), endRun(first, 0), endRun(second, 0)},
+			Steps: []Step{dueSince(was("Ready")), spoil(runsAre(first+" of 1"), malformed), edit("repair", known, another(2)), endRun(first, 0), endRun(second, 0)},
 			End:   all(ended, runsAre(first+" Complete", second+" Complete"))},
 		{Name: "crontab-recreated", Writes: 15, Manifest: cronTab(""),
 			Steps: []Step{dueSince(was("Ready")), drop(metav1.DeletePropagationBackground, all(runsAre(first+" of 1"), hasPods(first))), anew(once), dueSince(was("Ready")), endRun(first, 0)},
@@ -104,7 +104,7 @@ func dueSince(when Check) Step {
 	done := func(v history.View) (bool, string) {
 		return v.Job != nil && lastOf(v.Job) != "", describe(v)
 	}
-	return Step{"the last run was years ago", either(done, when), func(ctx context.Context, a Actor) error {
+	return Step{Name: "the last run was years ago", When: either(done, when), Do: func(ctx context.Context, a Actor) error {
 		view := a.Run.View()
 		if is, _ := done(view); is || view.Job == nil {
 			return nil
@@ -192,7 +192,7 @@ func endRun(name string, code int64) Step {
 		job := runNamed(v, name)
 		return job != nil && batchEnded(job), describe(v)
 	}
-	return Step{fmt.Sprintf("%s ends with %d", name, code), either(past, hasPods(name)), func(ctx context.Context, a Actor) error {
+	return Step{Name: fmt.Sprintf("%s ends with %d", name, code), When: either(past, hasPods(name)), Do: func(ctx context.Context, a Actor) error {
 		view := a.Run.View()
 		job := runNamed(view, name)
 		for _, p := range view.Pods {

@@ -72,9 +72,9 @@ func fooScenarios() []Scenario {
 				edit("another name", all(warned("NameConflict"), there("a")), toB)},
 			End: all(done("b", 1), there("taken"))},
 		{Name: "foo-repaired", Writes: 12, Paths: []string{path}, Manifest: fooManifest,
-			Steps: []Step{edit("malformed", done("a", 1), malformed), edit("repair", all(known, there("a")), `{"spec":{"replicas":2}}`)}, End: done("a", 2)},
+			Steps: []Step{spoil(done("a", 1), malformed), edit("repair", all(known, there("a")), `{"spec":{"replicas":2}}`)}, End: done("a", 2)},
 		{Name: "foo-malformed", Writes: 8, Paths: []string{path}, Manifest: fooManifest,
-			Steps: []Step{edit("malformed", done("a", 1), malformed)}, End: all(known, sized("a", 1))},
+			Steps: []Step{spoil(done("a", 1), malformed)}, End: all(known, sized("a", 1))},
 		{Name: "foo-deleted", Writes: 12, Manifest: fooManifest,
 			Steps: []Step{edit("another name", done("a", 1), toB), drop(metav1.DeletePropagationForeground, there("b"))}, End: nothing},
 		again,
@@ -129,7 +129,7 @@ func secondOf(kind, name string) Check {
 
 // somebodyElsesDeployment comes, of a name that the Foo will want.
 func somebodyElsesDeployment(when Check) Step {
-	return Step{"somebody else creates a Deployment", either(there("taken"), when), func(ctx context.Context, a Actor) error {
+	return Step{Name: "somebody else creates a Deployment", When: either(there("taken"), when), Do: func(ctx context.Context, a Actor) error {
 		labels := map[string]any{"whose": "mine"}
 		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "spec": map[string]any{"replicas": 0, "selector": map[string]any{"matchLabels": labels},
 			"template": map[string]any{"metadata": map[string]any{"labels": labels}, "spec": map[string]any{"containers": []any{map[string]any{"name": "mine", "image": "mine:1"}}}}}}}

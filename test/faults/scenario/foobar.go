@@ -80,10 +80,10 @@ func fooBarScenarios() []Scenario {
 				edit("another target", all(warned("NameConflict"), configMaps(here+"a")), toB)},
 			End: all(done(here+"b"), exists(here+"taken"))},
 		{Name: "foobar-repaired", Writes: 9, Paths: []string{path}, Manifest: fooBar("FooBar", "{elsewhere}"),
-			Steps: []Step{edit("malformed", ready(there+"a"), malformed), edit("repair", all(known, configMaps(there+"a")), toB)},
+			Steps: []Step{spoil(ready(there+"a"), malformed), edit("repair", all(known, configMaps(there+"a")), toB)},
 			End:   done(there + "b")},
 		{Name: "foobar-malformed", Writes: 4, Paths: []string{path}, Manifest: fooBar("FooBar", ""),
-			Steps: []Step{edit("malformed", ready(here+"a"), malformed)},
+			Steps: []Step{spoil(ready(here+"a"), malformed)},
 			End:   all(known, configMaps(here+"a"))},
 		{Name: "clusterfoobar", Writes: 11, Resource: fooBarResource("clusterfoobars"), Cluster: true, Manifest: fooBar("ClusterFooBar", "{namespace}"),
 			Steps: []Step{edit("another namespace", ready(here+"a"), `{"spec":{"targetNamespace":"{elsewhere}"}}`), edit("another target", done(there+"a"), toB)},
@@ -168,7 +168,7 @@ func warned(reason string) Check {
 
 // somebodyElses ConfigMap comes, of a name that the FooBar will want.
 func somebodyElses(when Check) Step {
-	return Step{"somebody else creates a ConfigMap", either(exists("{namespace}/{name}-taken"), when), func(ctx context.Context, a Actor) error {
+	return Step{Name: "somebody else creates a ConfigMap", When: either(exists("{namespace}/{name}-taken"), when), Do: func(ctx context.Context, a Actor) error {
 		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"whose": "mine"}}}
 		u.SetName(fill("{name}-taken", a.Run.Subject()))
 		return a.store(ctx, a.Client.Resource(core("configmaps")).Namespace(a.Namespace), u)

@@ -76,9 +76,9 @@ func fooBarSetScenarios(prefix string) []Scenario {
 				edit("another template", warned("NameConflict"), image(`"c:1"`))},
 			End: all(done("c:1", 1), there(taskName("b:1", 0)))},
 		{Name: "repaired", Paths: []string{path}, Manifest: fooBarSetManifest(2),
-			Steps: []Step{edit("malformed", done("a:1", 2), malformed), edit("repair", known, toB)}, End: done("b:1", 2)},
+			Steps: []Step{spoil(done("a:1", 2), malformed), edit("repair", known, toB)}, End: done("b:1", 2)},
 		{Name: "malformed", Paths: []string{path}, Manifest: fooBarSetManifest(2),
-			Steps: []Step{edit("malformed", done("a:1", 2), malformed)}, End: all(known, tasksRun("a:1", 2))},
+			Steps: []Step{spoil(done("a:1", 2), malformed)}, End: all(known, tasksRun("a:1", 2))},
 		{Name: "deleted", Manifest: fooBarSetManifest(2), Steps: []Step{drop(metav1.DeletePropagationForeground, done("a:1", 2))}, End: nothing},
 		again,
 	}
@@ -187,7 +187,7 @@ func endTask(image string, number int, code int64, when Check) Step {
 		}
 		return when(v)
 	}
-	return Step{fmt.Sprintf("task %d ends with %d", number, code), either(past, ready), func(ctx context.Context, a Actor) error {
+	return Step{Name: fmt.Sprintf("task %d ends with %d", number, code), When: either(past, ready), Do: func(ctx context.Context, a Actor) error {
 		view := a.Run.View()
 		if done, _ := past(view); done {
 			return nil
@@ -199,7 +199,7 @@ func endTask(image string, number int, code int64, when Check) Step {
 // somebodyElsesJob comes, of a name that a task will want. It is suspended, so that it has no pods.
 func somebodyElsesJob(when Check) Step {
 	name := taskName("b:1", 0)
-	return Step{"somebody else creates a Job", either(there(name), when), func(ctx context.Context, a Actor) error {
+	return Step{Name: "somebody else creates a Job", When: either(there(name), when), Do: func(ctx context.Context, a Actor) error {
 		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "batch/v1", "kind": "Job", "spec": map[string]any{"suspend": true,
 			"template": map[string]any{"spec": map[string]any{"restartPolicy": "Never", "containers": []any{map[string]any{"name": "mine", "image": "mine:1"}}}}}}}
 		u.SetName(a.Job + "-" + name)

@@ -169,7 +169,7 @@ func endLauncher(n int, code int64, when Check) Step {
 		}
 		return count >= n || job != nil && batchEnded(job) || v.Job != nil && settledJob(v.Job), describe(v)
 	}
-	return Step{fmt.Sprintf("launcher %d ends with %d", n, code), either(past, all(launches, when)), func(ctx context.Context, a Actor) error {
+	return Step{Name: fmt.Sprintf("launcher %d ends with %d", n, code), When: either(past, all(launches, when)), Do: func(ctx context.Context, a Actor) error {
 		view := a.Run.View()
 		if done, _ := past(view); done {
 			return nil
@@ -190,7 +190,7 @@ func evict(name string, when Check) Step {
 		pod := v.Pod(v.Name + "-" + name)
 		return v.Job != nil && settledJob(v.Job) || pod != nil && ended(pod), describe(v)
 	}
-	return Step{"pod " + name + " is evicted", either(evicted, all(runWithoutService(name), when)), func(ctx context.Context, a Actor) error {
+	return Step{Name: "pod " + name + " is evicted", When: either(evicted, all(runWithoutService(name), when)), Do: func(ctx context.Context, a Actor) error {
 		view := a.Run.View()
 		if done, _ := evicted(view); done {
 			return nil
@@ -209,7 +209,7 @@ func anew(once Scenario) Step {
 	there := func(v history.View) (bool, string) {
 		return v.Job == nil || v.Incarnations[v.Job.GetUID()] == 2, describe(v)
 	}
-	return Step{"create another of the same name", there, func(ctx context.Context, a Actor) error { return a.create(ctx, once) }}
+	return Step{Name: "create another of the same name", When: there, Do: func(ctx context.Context, a Actor) error { return a.create(ctx, once) }}
 }
 
 // owns: the job that is there controls an object of each of these kinds, and so many pods.
@@ -247,7 +247,7 @@ func endMPI(name string, n int, code int64, when Check) Step {
 		}
 		return when(v)
 	}
-	return Step{fmt.Sprintf("pod %s ends with %d", name, code), either(past, ready), func(ctx context.Context, a Actor) error {
+	return Step{Name: fmt.Sprintf("pod %s ends with %d", name, code), When: either(past, ready), Do: func(ctx context.Context, a Actor) error {
 		view := a.Run.View()
 		if done, _ := past(view); done {
 			return nil

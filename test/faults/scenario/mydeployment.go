@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -65,14 +66,14 @@ func myDeploymentScenarios() []Scenario {
 			Steps: []Step{edit("another image", complete("v1", 2, 1), image("v2", `"nodeSelector":{"no":"where"},`)),
 				edit("a third image", all(podsWith("v2", 1), podsWith("v1", 2)), image("v3", `"nodeSelector":null,`))}, End: complete("v3", 2, 1)},
 		{Name: "mydeployment-scaled", Manifest: myDeployment("1", "0"),
-			Steps: []Step{edit("to 0", complete("v1", 2, 1), `{"spec":{"replicas":0}}`), edit("and back", complete("v1", 0, 0), `{"spec":{"replicas":2}}`)}, End: complete("v1", 2, 2)},
+			Steps: []Step{edit("to 0", complete("v1", 2, 1), `{"spec":{"replicas":0}}`), edit("and back", complete("v1", 0, 0), `{"spec":{"replicas":2}}`)}, End: complete("v1", 2, 0)},
 		adopted,
 		// Another name cannot be taken while the failed pod has its own: there is no room for one more.
 		{Name: "mydeployment-failed", Manifest: myDeployment("0", "1"), Steps: []Step{podFails(complete("v1", 2, 1))}, End: complete("v1", 2, 0)},
 		{Name: "mydeployment-repaired", Paths: []string{path}, Manifest: myDeployment("1", "0"),
-			Steps: []Step{edit("malformed", complete("v1", 2, 1), malformed), edit("repair", all(was("Stalled"), reported(path), podsWith("v1", 2)), image("v3", ""))}, End: complete("v3", 2, 1)},
+			Steps: []Step{spoil(complete("v1", 2, 1), malformed), edit("repair", all(was("Stalled"), reported(path), podsWith("v1", 2)), image("v3", ""))}, End: complete("v3", 2, 1)},
 		{Name: "mydeployment-malformed", Paths: []string{path}, Manifest: myDeployment("1", "0"),
-			Steps: []Step{edit("malformed", complete("v1", 2, 1), malformed)}, End: all(was("Stalled"), reported(path), podsWith("v1", 2))},
+			Steps: []Step{spoil(complete("v1", 2, 1), malformed)}, End: all(was("Stalled"), reported(path), podsWith("v1", 2))},
 		again,
 	}
 }
@@ -149,7 +150,7 @@ func podFails(when Check) Step {
 	failed := func(v history.View) (bool, string) {
 		return slices.ContainsFunc(v.Pods, func(p *unstructured.Unstructured) bool { return ended(p) || v.Incarnations[p.GetUID()] > 1 }), describe(v)
 	}
-	return Step{"a pod fails", either(failed, when), func(ctx context.Context, a Actor) error {
+	return Step{Name: "a pod fails", When: either(failed, when), Do: func(ctx context.Context, a Actor) error {
 		view := a.Run.View()
 		if done, _ := failed(view); done || len(view.Pods) == 0 {
 			return nil
@@ -169,15 +170,26 @@ func allowed(u *unstructured.Unstructured) (most, least int64, known bool) {
 // pods of one MyDeployment at a version, and what its last two specs allow: a decision may rest on the former one.
 type podsAt struct {
 	pods        map[types.UID]*unstructured.Unstructured
+	given       map[types.UID]time.Time // when others took a pod from another owner and gave it to this one: the operator never does
 	most, least []int64
 }
 
-// eachVersion calls a rule at every version of a pod, with what there was just before it.
-func eachVersion(c *oracle.Case, rule func(before podsAt, owner types.UID, v history.Version) string) (found []string) {
-	all := map[types.UID]*podsAt{}
+// known counts the pods of which an operator that acts at a time can know.
+func (p podsAt) known(at time.Time, notice time.Duration) (n int) {
+	for uid := range p.pods {
+		if given, ok := p.given[uid]; !ok || at.Sub(given) > notice {
+			n++
+		}
+	}
+	return n
+}
+
+// eachVersion calls a rule at every version of a pod, with what there was just before it; first says that the pod is new.
+func eachVersion(c *oracle.Case, rule func(before podsAt, owner types.UID, v history.Version, first bool) string) (found []string) {
+	all, seen := map[types.UID]*podsAt{}, map[types.UID]bool{}
 	of := func(uid types.UID) *podsAt {
 		if all[uid] == nil {
-			all[uid] = &podsAt{pods: map[types.UID]*unstructured.Unstructured{}}
+			all[uid] = &podsAt{pods: map[types.UID]*unstructured.Unstructured{}, given: map[types.UID]time.Time{}}
 		}
 		return all[uid]
 	}
@@ -195,11 +207,15 @@ func eachVersion(c *oracle.Case, rule func(before podsAt, owner types.UID, v his
 		}
 		owner := history.Owner(v.Object)
 		if c.Objects[owner] != nil {
-			if text := rule(*of(owner), owner, v); text != "" {
+			if text := rule(*of(owner), owner, v, !seen[uid]); text != "" {
 				found = append(found, text+", at resourceVersion "+v.Object.GetResourceVersion())
 			}
 		}
-		for _, at := range all {
+		seen[uid] = true
+		for former, at := range all {
+			if at.pods[uid] != nil && former != owner && former != "" {
+				of(owner).given[uid] = v.At
+			}
 			delete(at.pods, uid)
 		}
 		if v.Type != watch.Deleted {
@@ -219,14 +235,16 @@ func lastTwo(values []int64) (found []int64) {
 	return found
 }
 
-// neverTooMany: no pod is created when there are as many as the strategy allows, terminating ones counted.
+// neverTooMany: no pod is created when there are as many as the strategy allows, terminating ones counted. A pod that others have
+// just given back is not known yet.
 func neverTooMany(c *oracle.Case) []string {
-	return eachVersion(c, func(before podsAt, owner types.UID, v history.Version) string {
-		if before.pods[v.Object.GetUID()] != nil || v.Type == watch.Deleted || len(before.most) == 0 {
+	return eachVersion(c, func(before podsAt, owner types.UID, v history.Version, first bool) string {
+		if !first || v.Type == watch.Deleted || len(before.most) == 0 {
 			return ""
 		}
-		if most := slices.Max(lastTwo(before.most)); int64(len(before.pods)) >= most && c.Created(v) {
-			return "pod " + v.Object.GetName() + " is created beside " + strconv.Itoa(len(before.pods)) + ", most are " + fmt.Sprint(most)
+		known := before.known(c.Began(v), c.Limits.Notice)
+		if most := slices.Max(lastTwo(before.most)); int64(known) >= most && c.Created(v) {
+			return "pod " + v.Object.GetName() + " is created beside " + strconv.Itoa(known) + ", most are " + fmt.Sprint(most)
 		}
 		return ""
 	})
@@ -234,7 +252,7 @@ func neverTooMany(c *oracle.Case) []string {
 
 // neverTooFew: the operator deletes no available pod when no more are available than must be.
 func neverTooFew(c *oracle.Case) []string {
-	return eachVersion(c, func(before podsAt, owner types.UID, v history.Version) string {
+	return eachVersion(c, func(before podsAt, owner types.UID, v history.Version, _ bool) string {
 		was := before.pods[v.Object.GetUID()]
 		begins := was != nil && was.GetDeletionTimestamp() == nil && (v.Object.GetDeletionTimestamp() != nil || v.Type == watch.Deleted)
 		if !begins || !history.Is(was, "Ready") || len(before.least) == 0 || !c.Deleted(v) {

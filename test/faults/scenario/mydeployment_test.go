@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,9 @@ func TestMyDeploymentRules(t *testing.T) {
 		return fmt.Sprintf("%s Pod m-%s %s {metadata: {%s%s}%s}", change, name, name, owner, deleting, text)
 	}
 	two := []string{spec("ADDED", 2, 1, 0), pod("ADDED", "a", "new"), pod("ADDED", "b", "new"), pod("MODIFIED", "a", "ready"), pod("MODIFIED", "b", "ready")}
+	// Others take pod a away and give it back, while the operator makes c for it.
+	given := append([]string{spec("ADDED", 2, 0, 1)}, append(two[1:], "MODIFIED Pod m-a a {metadata: {ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: x, uid: x, controller: true}]}}",
+		pod("MODIFIED", "a", "ready"))...)
 	orphan := "ADDED Pod m-o o {metadata: {labels: {a: b}}}"
 	for name, test := range map[string]struct {
 		lines   []string
@@ -62,15 +66,19 @@ func TestMyDeploymentRules(t *testing.T) {
 		"one that is not ready":    {append(two, pod("ADDED", "c", "new"), pod("DELETED", "c", "new")), "c", "", ""},
 		"when there is another":    {append(two, pod("ADDED", "c", "new"), pod("MODIFIED", "c", "ready"), pod("MODIFIED", "a", "deleting"), pod("DELETED", "a", "deleting")), "a", "", ""},
 		"scaled down":              {append(two, spec("MODIFIED", 1, 1, 0), pod("MODIFIED", "a", "deleting")), "a", "", ""},
+		"given back":               {given, "", "", ""},
+		"given back beside others": {append([]string{spec("ADDED", 2, 0, 1)}, append(two[1:], "MODIFIED Pod m-a a {metadata: {labels: {a: b}}}", pod("ADDED", "c", "new"), pod("MODIFIED", "a", "ready"))...), "", "", ""},
+		"given back just before":   {append(slices.Clone(given), pod("ADDED", "c", "new")), "", "", ""},
+		"given back long before":   {append(slices.Clone(given), pod("MODIFIED", "b", "ready"), pod("ADDED", "c", "new")), "", "", "pod m-c is created beside 2, most are 2"},
 		"adopted":                  {append(two, orphan, pod("MODIFIED", "o", "new")), "", "o", ""},
 		"an orphan is deleted":     {append(two, orphan, "DELETED Pod m-o o {metadata: {labels: {a: b}}}"), "o", "", "delete pods m-o, which nobody controls"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := recordedPods(t, test.lines...)
 			var journal []proxy.Entry
-			for _, line := range test.lines {
+			for i, line := range test.lines {
 				if words := strings.Fields(line); words[0] == "ADDED" && words[1] == "Pod" && words[2] != "m-o" {
-					journal = append(journal, proxy.Entry{Forwarded: true, Code: 201, Body: []byte(`{"metadata":{"uid":"` + words[3] + `"}}`),
+					journal = append(journal, proxy.Entry{Began: time.Unix(int64(i+1), 0), Forwarded: true, Code: 201, Body: []byte(`{"metadata":{"uid":"` + words[3] + `"}}`),
 						Request: proxy.Request{Verb: "create", Resource: "pods", Namespace: "ns", Name: words[2]}})
 				}
 			}

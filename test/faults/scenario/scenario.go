@@ -49,6 +49,8 @@ type Step struct {
 	Name string
 	When Check
 	Do   func(context.Context, Actor) error
+	// Spoils: it makes a valid job malformed. Orphans: it leaves dependents without an owner.
+	Spoils, Orphans bool
 }
 
 // Actor is who takes the steps: the user, the kubelets and the schedulers, with an administrator's permissions.
@@ -106,7 +108,7 @@ func (s Scenario) Run(ctx context.Context, a Actor) error {
 
 // begin creates the object.
 func (s Scenario) begin() Step {
-	return Step{"create the job", always, func(ctx context.Context, a Actor) error { return a.create(ctx, s) }}
+	return Step{Name: "create the job", When: always, Do: func(ctx context.Context, a Actor) error { return a.create(ctx, s) }}
 }
 
 // pauseAfter an error that need not come again.
@@ -168,7 +170,7 @@ func (a Actor) store(ctx context.Context, objects dynamic.ResourceInterface, u *
 
 // CleanUp deletes what is left of a run, and waits until it is gone.
 func (s Scenario) CleanUp(ctx context.Context, a Actor) error {
-	gone := Step{"nothing is left", always, func(ctx context.Context, a Actor) error {
+	gone := Step{Name: "nothing is left", When: always, Do: func(ctx context.Context, a Actor) error {
 		view := a.Run.View()
 		for _, u := range append([]*unstructured.Unstructured{view.Job}, view.Children()...) {
 			if err := a.remove(ctx, u, metav1.DeletePropagationBackground); err != nil {
@@ -177,6 +179,7 @@ func (s Scenario) CleanUp(ctx context.Context, a Actor) error {
 		}
 		return nil
 	}}
+
 	if err := take(ctx, a, gone); err != nil {
 		return fmt.Errorf("scenario %s: %w", s.Name, err)
 	}

@@ -19,7 +19,7 @@ func edit(what string, when Check, patch string) Step {
 		var wanted map[string]any
 		return v.Job != nil && json.Unmarshal([]byte(fill(patch, v.Subject)), &wanted) == nil && holds(v.Job.Object, wanted), describe(v)
 	}
-	return Step{what, either(done, when), func(ctx context.Context, a Actor) error {
+	return Step{Name: what, When: either(done, when), Do: func(ctx context.Context, a Actor) error {
 		job := a.Run.View().Job
 		if job == nil {
 			return fmt.Errorf("%s: there is no job %s/%s", what, a.Namespace, a.Job)
@@ -30,6 +30,13 @@ func edit(what string, when Check, patch string) Step {
 		}
 		return a.Run.AwaitReported(ctx, now)
 	}}
+}
+
+// spoil is the user's: an edit that makes the object malformed.
+func spoil(when Check, patch string) Step {
+	s := edit("malformed", when, patch)
+	s.Spoils = true
+	return s
 }
 
 // holds says whether a merge patch would change nothing.
@@ -60,7 +67,7 @@ func drop(propagation metav1.DeletionPropagation, when Check) Step {
 	dropped := func(v history.View) (bool, string) {
 		return v.Job == nil || v.Job.GetDeletionTimestamp() != nil || v.Incarnations[v.Job.GetUID()] > 1, ""
 	}
-	return Step{"delete the job: " + string(propagation), either(dropped, when), func(ctx context.Context, a Actor) error {
+	return Step{Name: "delete the job: " + string(propagation), Orphans: propagation == metav1.DeletePropagationOrphan, When: either(dropped, when), Do: func(ctx context.Context, a Actor) error {
 		view := a.Run.View()
 		if done, _ := dropped(view); done {
 			return nil
@@ -84,7 +91,7 @@ func end(name string, n int, code int64, when Check) Step {
 		}
 		return when(v)
 	}
-	return Step{fmt.Sprintf("pod %s ends with %d", name, code), either(past, ready), func(ctx context.Context, a Actor) error {
+	return Step{Name: fmt.Sprintf("pod %s ends with %d", name, code), When: either(past, ready), Do: func(ctx context.Context, a Actor) error {
 		view := a.Run.View()
 		if done, _ := past(view); done {
 			return nil
@@ -95,7 +102,7 @@ func end(name string, n int, code int64, when Check) Step {
 
 // restart is a kubelet's: the containers of the first pod of that name fail and are restarted in it.
 func restart(name string, when Check) Step {
-	return Step{"pod " + name + " restarts in place", either(restarted(name), when), func(ctx context.Context, a Actor) error {
+	return Step{Name: "pod " + name + " restarts in place", When: either(restarted(name), when), Do: func(ctx context.Context, a Actor) error {
 		view := a.Run.View()
 		if done, _ := restarted(name)(view); done {
 			return nil
@@ -173,7 +180,7 @@ func (a Actor) patchStatus(ctx context.Context, u *unstructured.Unstructured, ki
 // admit is a gang scheduler's: it lets the pods of the job's group in.
 func admit() Step {
 	there := func(v history.View) (bool, string) { return v.Dependent(podGroup) != nil, describe(v) }
-	return Step{"admit the group", there, func(ctx context.Context, a Actor) error {
+	return Step{Name: "admit the group", When: there, Do: func(ctx context.Context, a Actor) error {
 		group := a.Run.View().Dependent(podGroup)
 		if group == nil {
 			return fmt.Errorf("job %s/%s: its group is gone", a.Namespace, a.Job)

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -9,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"stoic/test/faults/history"
 	"stoic/test/faults/oracle"
 	"stoic/training/kinds"
 )
@@ -154,7 +152,7 @@ func edits() []Scenario {
 			Steps:    []Step{edit("repair", known, right), end("worker-0", 1, 0, always)},
 			End:      all(state("Succeeded"), children("worker-0 Succeeded"))},
 		{Name: "running-malformed-repaired", Paths: []string{path}, Manifest: tfJob("", workers(1, "")),
-			Steps: []Step{edit("spoil", run("worker-0"), wrong), edit("repair", known, right),
+			Steps: []Step{spoil(run("worker-0"), wrong), edit("repair", known, right),
 				end("worker-0", 1, 0, always)},
 			End: all(state("Succeeded"), children("worker-0 Succeeded"))},
 	}
@@ -169,13 +167,7 @@ func deletions() []Scenario {
 	again := Scenario{Name: "delete-create", Manifest: tfJob("", workers(1, "")),
 		End: all(state("Succeeded"), children("worker-0 Succeeded"))}
 	once := again
-	anew := func(v history.View) (bool, string) {
-		return v.Job == nil || v.Incarnations[v.Job.GetUID()] == 2, describe(v)
-	}
-	again.Steps = []Step{drop(metav1.DeletePropagationBackground, run("worker-0")),
-		{"create another of the same name", anew, func(ctx context.Context, a Actor) error {
-			return a.create(ctx, once)
-		}},
+	again.Steps = []Step{drop(metav1.DeletePropagationBackground, run("worker-0")), anew(once),
 		// The old job's service may stand in the way for a moment; a worker that ends before it has its own was none.
 		end("worker-0", 2, 0, served("worker-0"))}
 	return []Scenario{
