@@ -5,12 +5,13 @@ import (
 	"testing"
 )
 
-// TestKinds: every operator has kinds that can be malformed, each kind is one operator's alone, and what is malformed is valid.
+// TestKinds: every operator has kinds that can be malformed, each kind is one operator's alone, and what is malformed is valid. Kinds
+// of an operator in two processes are malformed for the same one in one process.
 func TestKinds(t *testing.T) {
 	owners, found := map[string]string{}, map[string]string{}
 	for _, o := range Operators() {
 		all, err := o.Kinds()
-		if err != nil || len(all) == 0 {
+		if apart := len(o.Processes) > 0; err != nil || (len(all) == 0) != apart {
 			t.Errorf("%s has %d kinds, %v", o.Name, len(all), err)
 		}
 		for _, k := range all {
@@ -32,7 +33,8 @@ func TestKinds(t *testing.T) {
 		}
 	}
 	for kind, want := range map[string]string{"JAXJob.v1": "training 1", "MPIJob.v1": "mpi 1", "MPIJob.v2beta1": "mpi-v2beta1 1", "PaddleJob.v1": "training 2", "PyTorchJob.v1": "training 2",
-		"TFJob.v1": "training 1", "XGBoostJob.v1": "training 1", "FooBar.v1alpha1": "foobar 2", "ClusterFooBar.v1alpha1": "foobar 1"} {
+		"TFJob.v1": "training 1", "XGBoostJob.v1": "training 1", "FooBar.v1alpha1": "foobar 2", "ClusterFooBar.v1alpha1": "foobar 1",
+		"FooBarSet.v1alpha1": "foobarset 1", "FooBarTask.v1alpha1": "foobarset 1", "Foo.v1alpha1": "foo 1"} {
 		if found[kind] != want {
 			t.Errorf("%s: operator and valid objects are %q, want %q", kind, found[kind], want)
 		}

@@ -68,7 +68,7 @@ type Operator struct {
 
 // Operators are all that the rig takes.
 func Operators() []*Operator {
-	all := []*Operator{training(), fooBars(), cronTabs(), myDeployments(), mpi(), mpiV2Beta1()}
+	all := []*Operator{training(), fooBars(), cronTabs(), myDeployments(), mpi(), mpiV2Beta1(), fooBarSets(), fooBarSetsApart(), foos()}
 	for _, o := range all {
 		for i := range o.Scenarios {
 			s := &o.Scenarios[i]
