@@ -2,12 +2,14 @@ package controller_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
@@ -103,6 +105,45 @@ func ExampleReasons() {
 	quiet := &controller.Owned{Resource: schema.Secrets(), Reasons: controller.Reasons{CreateFailed: "SecretFailed"}}
 	fmt.Printf("%q %q\n", quiet.Reasons.Created, quiet.Reasons.CreateFailed)
 	// Output: "" "SecretFailed"
+}
+
+// A decision that depends on the PriorityClasses of the cluster finds their values among what was observed.
+func ExampleRead() {
+	classes := &controller.Read{Resource: schema.Resource{Group: "scheduling.k8s.io", Version: "v1", Plural: "priorityclasses", Kind: "PriorityClass", Cluster: true},
+		Slim: func(class *unstructured.Unstructured) any {
+			value, _, _ := unstructured.NestedInt64(class.Object, "value")
+			return value
+		}}
+	w := controller.Typed(resource, decide, []*controller.Owned{owned})
+	w.Reads = []*controller.Read{classes}
+	fmt.Println(w.Reads[0].Slim(&unstructured.Unstructured{Object: map[string]any{"value": int64(1000)}}))
+	// Output: 1000
+}
+
+// A plan names the generator. The password is made when the Secret is created, and is in no plan, log or event.
+func ExampleGenerator() {
+	secret := &controller.Owned{Resource: schema.Secrets(), Unwatched: true, Generators: map[string]controller.Generator{
+		"password": func() (map[string]any, error) {
+			return map[string]any{"stringData": map[string]string{"password": rand.Text()}}, nil
+		}}}
+	fields, err := secret.Generators["password"]()
+	fmt.Println(len(fields["stringData"].(map[string]string)["password"]), err)
+	// Output: 26 <nil>
+}
+
+// Pods are many. With SlimTyped no more is read of one than a LeanObject has.
+func ExampleLeanObject() {
+	pods := &controller.Owned{Resource: schema.Pods(), Selector: "app=foobar", SlimTyped: func(pod *controller.LeanObject) any { return pod.Status.Phase }}
+	pod := &controller.LeanObject{}
+	pod.Status.Phase = corev1.PodRunning
+	fmt.Println(pods.SlimTyped(pod))
+	// Output: Running
+}
+
+func ExampleLease() {
+	o := controller.Options{Name: "foobar-operator", Identity: "pod-1", Lease: &controller.Lease{Namespace: "operators", Name: "foobar-operator"}}
+	fmt.Println(o.Identity, "waits for", o.Lease.Namespace+"/"+o.Lease.Name)
+	// Output: pod-1 waits for operators/foobar-operator
 }
 
 // Most operators are a program.Program, which makes the controller. One with a main of its own makes it itself.

@@ -3,16 +3,27 @@ package controller
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"stoic/controller/election"
+	"stoic/controller/lean"
 	"stoic/controller/watch"
 	"stoic/schema"
 )
 
-// What an author gives to New; see package watch.
+// What an author gives to New, and what its fields are made of: who writes an operator needs no package below this one but
+// program.
 type (
 	// Watch is one custom resource to serve.
 	Watch = watch.Watch
 	// Owned is a resource that the objects of a watch own.
 	Owned = watch.Owned
+	// Read is a resource that decisions of a watch depend on, and that its objects do not own.
+	Read = watch.Read
+	// Generator makes fields of an object that may stand in no plan, such as a password: see Owned.Generators.
+	Generator = watch.Generator
+	// LeanObject is what Owned.SlimTyped gets of a pod or a service.
+	LeanObject = lean.Object
+	// Lease names the lease by which one of several processes is chosen to write; for Options. A program.Program has flags for it.
+	Lease = election.Lease
 	// Reasons are those of the events about writes of one resource.
 	Reasons = watch.Reasons
 	// Job is what SlimJob keeps of a batch/v1 Job.

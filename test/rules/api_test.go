@@ -121,6 +121,73 @@ func TestAPI(t *testing.T) {
 	}
 }
 
+// TestAuthorsCanNameTypes: what stands in an exported declaration of the packages that docs/authors.md names has a name in one of
+// them. Types of packages below controller have an alias there.
+func TestAuthorsCanNameTypes(t *testing.T) {
+	aliases := map[string]bool{} // watch.Owned
+	for _, spec := range typesOf(files(t, "controller", false)) {
+		if of, ok := spec.Type.(*ast.SelectorExpr); ok && spec.Assign.IsValid() && spec.Name.IsExported() {
+			aliases[of.X.(*ast.Ident).Name+"."+of.Sel.Name] = true
+		}
+	}
+	if !aliases["watch.Owned"] || !aliases["lean.Object"] {
+		t.Fatalf("aliases: %v", aliases)
+	}
+	var needed []string
+	for _, spec := range typesOf(files(t, "controller/watch", false)) {
+		if spec.Name.IsExported() {
+			needed = append(needed, "watch."+spec.Name.Name)
+		}
+	}
+	for _, folder := range []string{"controller", "controller/watch", "controller/program"} {
+		for _, file := range files(t, folder, false) {
+			needed = append(needed, exportedFrom(file)...)
+		}
+	}
+	for _, name := range needed {
+		if !aliases[name] {
+			t.Errorf("an author of an operator needs %s, of which package controller has no alias", name)
+		}
+	}
+}
+
+func typesOf(parsed []*ast.File) (all []*ast.TypeSpec) {
+	for _, file := range parsed {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.TypeSpec); ok {
+				all = append(all, spec)
+			}
+			return true
+		})
+	}
+	return all
+}
+
+// exportedFrom are the names of packages below controller that stand in what a file exports. It takes the rest away.
+func exportedFrom(file *ast.File) (names []string) {
+	deep := map[string]bool{}
+	for _, i := range file.Imports {
+		if name, below := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), "stoic/controller/"); below {
+			deep[name] = true
+		}
+	}
+	ast.FileExports(file)
+	for _, decl := range file.Decls {
+		if f, ok := decl.(*ast.FuncDecl); ok {
+			f.Body = nil
+		}
+		ast.Inspect(decl, func(n ast.Node) bool {
+			if of, ok := n.(*ast.SelectorExpr); ok {
+				if in, ok := of.X.(*ast.Ident); ok && deep[in.Name] {
+					names = append(names, in.Name+"."+of.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+	return names
+}
+
 // shownElsewhere are the exported types without an example of their own, and why.
 func shownElsewhere() map[string]string {
 	watch := "package controller has it under the same name, with an example"
@@ -135,9 +202,7 @@ func shownElsewhere() map[string]string {
 		"convert.Shape":      "ExampleReader",
 		"convert.Shapes":     "ExampleReader",
 		"controller.Options": "ExampleController",
-		"watch.Watch":        watch, "watch.Owned": watch, "watch.Reasons": watch, "watch.Job": watch,
-		"watch.Generator": "a function of one line; Owned.Generators says what it is for",
-		"watch.Read":      "Watch.Reads; the cache of PriorityClasses in package training/operator is one",
+		"watch.Watch":        watch, "watch.Owned": watch, "watch.Reasons": watch, "watch.Job": watch, "watch.Generator": watch, "watch.Read": watch,
 	}
 }
 
