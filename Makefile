@@ -50,7 +50,7 @@ image: ## write bin/image for amd64 and arm64 without a container engine, with S
 chart: ## write bin/chart: the Helm chart of a release, whose values name its image (VERSION=v1.2.3, REPOSITORY, DIGEST)
 	@go -C tools/helm run ./package -version '$(VERSION)' -repository '$(REPOSITORY)' -digest '$(DIGEST)'
 
-demo: build ## try it: a real control plane, the operator, right jobs and wrong ones
+demo: build ## try it: a real control plane, three operators, right objects and wrong ones
 	@bin/stoic up --once
 
 test: unit integration ## run all tests

@@ -138,20 +138,30 @@ func (s *stage) note(head *training.Head, open map[string]example, seen map[stri
 	}
 }
 
-// report prints the jobs, the events of the rejected ones and some metrics, each with the command that shows it.
+// report prints the jobs, the events of the rejected ones, what there is of other operators, and some metrics, each with the
+// command that shows it.
 func (s *stage) report(ctx context.Context, jobs []example) error {
-	if err := s.untilReported(ctx, jobs); err != nil {
+	if err := s.awaitGuests(ctx); err != nil {
+		return err
+	}
+	wrong := slices.DeleteFunc(slices.Clone(jobs), func(e example) bool { return e.expect != rejected })
+	var keys []string
+	for _, e := range wrong {
+		keys = append(keys, e.key())
+	}
+	if err := s.untilReported(ctx, keys); err != nil {
 		return err
 	}
 	if err := s.kubectl.show(ctx, s.out, "get", plurals(), "-A"); err != nil {
 		return err
 	}
-	wrong := slices.DeleteFunc(slices.Clone(jobs), func(e example) bool { return e.expect != rejected })
 	for _, kind := range kindsOf(wrong) {
-		if err := s.kubectl.show(ctx, s.out, "get", "events", "-A", "--field-selector", "type=Warning,reason="+kind.Reason(training.ReasonFailedValidation),
-			"-o", "custom-columns=TYPE:.type,OBJECT:.involvedObject.name,MESSAGE:.message"); err != nil {
+		if err := s.showEvents(ctx, kind.Reason(training.ReasonFailedValidation)); err != nil {
 			return err
 		}
+	}
+	if err := s.reportGuests(ctx); err != nil {
+		return err
 	}
 	fmt.Fprintf(s.out, "\n$ curl -s http://%s/metrics | grep training_operator_jobs\n", s.metrics)
 	return s.scrape(ctx, func(line string) {
@@ -161,8 +171,14 @@ func (s *stage) report(ctx context.Context, jobs []example) error {
 	})
 }
 
-// untilReported waits until every rejected example has its event: conditions come first, events follow.
-func (s *stage) untilReported(ctx context.Context, jobs []example) error {
+// showEvents prints the warnings of a reason.
+func (s *stage) showEvents(ctx context.Context, reason string) error {
+	return s.kubectl.show(ctx, s.out, "get", "events", "-A", "--field-selector", "type=Warning,reason="+reason,
+		"-o", "custom-columns=TYPE:.type,OBJECT:.involvedObject.name,MESSAGE:.message")
+}
+
+// untilReported waits until every malformed object, KIND/NAMESPACE/NAME, has its event: conditions come first, events follow.
+func (s *stage) untilReported(ctx context.Context, keys []string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 30*time.Second, errors.New("the events did not come"))
 	defer cancel()
 	for {
@@ -170,10 +186,7 @@ func (s *stage) untilReported(ctx context.Context, jobs []example) error {
 		if err != nil {
 			return err
 		}
-		missing := false
-		for _, e := range jobs {
-			missing = missing || e.expect == rejected && !strings.Contains("\n"+out, "\n"+e.key()+"\n")
-		}
+		missing := slices.ContainsFunc(keys, func(key string) bool { return !strings.Contains("\n"+out, "\n"+key+"\n") })
 		if !missing {
 			return nil
 		}

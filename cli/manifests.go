@@ -14,6 +14,31 @@ import (
 	"stoic/training/kinds"
 )
 
+// manifestsOf a demonstration, in the order in which they are installed.
+type manifestsOf struct{ wrong, crds, others, right []byte }
+
+// add those of a guest.
+func (m *manifestsOf) add(g guest) error {
+	for _, one := range []struct {
+		into  *[]byte
+		names []string
+	}{
+		{&m.wrong, []string{"rejected.yaml"}},
+		{&m.crds, []string{g.crd()}},
+		{&m.others, []string{"deploy/namespace.yaml", "deploy/rbac.yaml"}},
+		{&m.right, []string{"example.yaml"}},
+	} {
+		for _, name := range one.names {
+			text, err := g.file(name)
+			if err != nil {
+				return err
+			}
+			*one.into = append(append(*one.into, "\n---\n"...), text...)
+		}
+	}
+	return nil
+}
+
 // deployed returns the CRDs and, apart from them, all that the operator needs besides its Deployment: here it runs
 // as a part of this process, not as a simulated pod.
 func deployed() (crds, others []byte, err error) {
@@ -53,17 +78,25 @@ func writeOlderCRDs(folder string) error {
 		if err != nil {
 			return err
 		}
-		opened, err := openCRD(text)
-		if err != nil {
-			return fmt.Errorf("open the CRD of %s: %w", kind.Name, err)
-		}
-		if err := os.WriteFile(filepath.Join(folder, kind.Plural+".yaml"), opened, 0o644); err != nil {
-			return fmt.Errorf("write an older CRD: %w", err)
+		if err := writeOlderCRD(folder, kind.Plural, text); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+func writeOlderCRD(folder, plural string, text []byte) error {
+	opened, err := openCRD(text)
+	if err != nil {
+		return fmt.Errorf("open the CRD of %s: %w", plural, err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, plural+".yaml"), opened, 0o644); err != nil {
+		return fmt.Errorf("write an older CRD: %w", err)
+	}
+	return nil
+}
+
+// openCRD takes the schema away, and the scale subresource: with that an API server looks at the replicas.
 func openCRD(text []byte) ([]byte, error) {
 	var crd map[string]any
 	if err := yaml.Unmarshal(text, &crd); err != nil {
@@ -78,6 +111,9 @@ func openCRD(text []byte) ([]byte, error) {
 		}
 		anything := map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
 		version["schema"] = map[string]any{"openAPIV3Schema": anything}
+		if subresources, ok := version["subresources"].(map[string]any); ok {
+			delete(subresources, "scale")
+		}
 	}
 	return yaml.Marshal(crd)
 }

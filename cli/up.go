@@ -5,17 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"stoic/cli/cluster"
-	"stoic/controller/program"
-	"stoic/training/kinds"
 )
 
 // upOptions are the flags of up.
@@ -33,8 +28,9 @@ func newUpCommand() *cobra.Command {
 		Use:   "up",
 		Short: "Try it: a real control plane on this machine, the operator and some jobs",
 		Long: `Start etcd, kube-apiserver, controller-manager and scheduler on loopback ports, with simulated nodes; install the
-CRDs; run the operator as the user that deploy/ gives it; submit the examples, right ones and wrong ones; and show
-what becomes of them. It stays up until it is interrupted, and leaves nothing behind.
+CRDs; run the operator as the user that deploy/ gives it, and two of examples/operators beside it; submit the
+examples, right ones and wrong ones; and show what becomes of them. It stays up until it is interrupted, and leaves
+nothing behind.
 
 It needs Go and kubectl and a checkout of the sources. The first run compiles the control plane, which takes some
 minutes; later ones start in seconds.`,
@@ -55,7 +51,7 @@ minutes; later ones start in seconds.`,
 	cmd.Flags().BoolVar(&o.once, "once", false, "end when the examples have ended, with exit code 1 if one did not end as it says")
 	cmd.Flags().IntVar(&o.nodes, "nodes", 3, "how many simulated nodes")
 	cmd.Flags().StringVar(&o.source, "source", "", "the localcluster folder of a checkout (default: found upward from here)")
-	cmd.Flags().StringVar(&o.examples, "examples", "", "submit the manifests of this folder instead of the built-in ones")
+	cmd.Flags().StringVar(&o.examples, "examples", "", "submit the jobs of this folder instead of the built-in examples")
 	cmd.Flags().DurationVar(&o.limit, "timeout", 2*time.Minute, "how long the examples may take")
 	return cmd
 }
@@ -78,8 +74,9 @@ type stage struct {
 	cluster *cluster.Cluster
 	kubectl kubectl
 	metrics string // address
+	guests  []guest
 
-	// stopped is closed when the operator has stopped, with failure if it failed.
+	// stopped is closed when the operators have stopped, with failure if one failed.
 	stopped chan struct{}
 	failure error
 }
@@ -95,6 +92,9 @@ func up(ctx context.Context, o upOptions, out, errOut io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	if o.examples == "" {
+		s.guests = guests()
+	}
 	if err := s.startCluster(ctx, errOut); err != nil {
 		return err
 	}
@@ -106,10 +106,14 @@ func up(ctx context.Context, o upOptions, out, errOut io.Writer) (err error) {
 	if err := s.install(ctx, jobs); err != nil {
 		return err
 	}
-	if err := s.startOperator(ctx); err != nil {
+	if s.metrics, err = freeAddress(); err != nil {
 		return err
 	}
+	err = s.startOperators(ctx)
 	defer func() { cancel(); <-s.stopped; err = errors.Join(err, s.failure) }()
+	if err != nil {
+		return err
+	}
 	wrong, err := s.follow(ctx, jobs)
 	if err != nil {
 		return err
@@ -121,7 +125,7 @@ func up(ctx context.Context, o upOptions, out, errOut io.Writer) (err error) {
 		if wrong > 0 {
 			return fmt.Errorf("%d of %d examples did not end as they say", wrong, len(jobs))
 		}
-		s.talk.say("all %d examples ended as they say", len(jobs))
+		s.talk.say("all %d examples ended as they say", len(jobs)+2*len(s.guests))
 		return nil
 	}
 	return s.stay(ctx)
@@ -137,72 +141,47 @@ func (s *stage) startCluster(ctx context.Context, progress io.Writer) (err error
 	if err := writeOlderCRDs(crds); err != nil {
 		return err
 	}
+	users := map[string]string{"operator": operatorUser}
+	for _, g := range s.guests {
+		if err := g.writeOlderCRD(crds); err != nil {
+			return err
+		}
+		users[g.name] = g.user
+	}
 	s.talk.say("starting a control plane (the first time it has to be compiled)")
-	s.cluster, err = cluster.Start(ctx, cluster.Options{Source: s.source, Nodes: s.nodes, Progress: progress, CRDs: []string{crds},
-		Users: map[string]string{"operator": operatorUser}})
+	s.cluster, err = cluster.Start(ctx, cluster.Options{Source: s.source, Nodes: s.nodes, Progress: progress, CRDs: []string{crds}, Users: users})
 	if errors.Is(err, cluster.ErrNoSource) {
 		return usageError(err)
 	}
 	return err
 }
 
-// operatorUser is the service account that deploy/ binds to the operator's replica types.
-const operatorUser = "system:serviceaccount:kubeflow:training-operator"
-
-// install stores the wrong examples, brings the CRDs up to date, installs what the operator needs and submits the
+// install stores the wrong examples, brings the CRDs up to date, installs what the operators need and submits the
 // right examples.
 func (s *stage) install(ctx context.Context, jobs []example) error {
-	s.talk.say("submitting the wrong examples, under a CRD without a schema as older clusters have it")
-	if err := s.kubectl.feed(ctx, manifests(jobs, true), "create", "-f", "-"); err != nil {
-		return err
-	}
-	s.talk.say("installing the CRDs, the service account and its roles from deploy/")
 	crds, others, err := deployed()
 	if err != nil {
 		return err
 	}
-	if err := s.kubectl.feed(ctx, crds, "replace", "-f", "-"); err != nil {
+	texts := manifestsOf{wrong: manifests(jobs, true), crds: crds, others: others, right: manifests(jobs, false)}
+	for _, g := range s.guests {
+		if err := texts.add(g); err != nil {
+			return err
+		}
+	}
+	s.talk.say("submitting the wrong examples, under a CRD without a schema as older clusters have it")
+	if err := s.kubectl.feed(ctx, texts.wrong, "create", "-f", "-"); err != nil {
 		return err
 	}
-	if err := s.kubectl.feed(ctx, others, "apply", "-f", "-"); err != nil {
+	s.talk.say("installing the CRDs, the service accounts and their roles from deploy/")
+	if err := s.kubectl.feed(ctx, texts.crds, "replace", "-f", "-"); err != nil {
+		return err
+	}
+	if err := s.kubectl.feed(ctx, texts.others, "apply", "-f", "-"); err != nil {
 		return err
 	}
 	s.talk.say("submitting the right examples")
-	return s.kubectl.feed(ctx, manifests(jobs, false), "apply", "-f", "-")
-}
-
-// startOperator runs the operator in this process, as the user that deploy/ binds.
-func (s *stage) startOperator(ctx context.Context) error {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return fmt.Errorf("find a free port: %w", err)
-	}
-	s.metrics = listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		return fmt.Errorf("free the port again: %w", err)
-	}
-	file, err := os.Create(filepath.Join(s.cluster.Logs(), "operator.log"))
-	if err != nil {
-		return fmt.Errorf("make the operator's log: %w", err)
-	}
-	flags := program.LogFlags{Level: "info", Encoder: "json"}
-	log, err := flags.Logger(file)
-	if err != nil {
-		return err
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", s.cluster.UserKubeconfig("operator"))
-	if err != nil {
-		return fmt.Errorf("read the operator's kubeconfig: %w", err)
-	}
-	config.QPS, config.Burst = 200, 400
-	s.talk.say("starting the operator; its log is %s", file.Name())
-	s.stopped = make(chan struct{})
-	go func() {
-		defer close(s.stopped)
-		o := daemon{config: config, kinds: inCluster(kinds.Served()), threads: 8, eventQPS: defaultEventQPS, metrics: program.MetricsFlags{Address: s.metrics}, probes: "0", log: log}
-		s.failure = errors.Join(o.run(ctx), file.Close())
-	}()
-	return nil
+	return s.kubectl.feed(ctx, texts.right, "apply", "-f", "-")
 }
 
 // stay tells how to use the cluster and waits until it is interrupted.
@@ -211,8 +190,11 @@ func (s *stage) stay(ctx context.Context) error {
 		"  export KUBECONFIG=%s\n"+
 		"  kubectl get %s -A -o wide\n"+
 		"  kubectl describe tfjob odd-quantity\n"+
-		"  kubectl delete tfjob mnist; kubectl apply -f examples/mnist.yaml\n\n"+
-		"Metrics: http://%s/metrics\n", s.cluster.Kubeconfig(), plurals(), s.metrics)
+		"  kubectl delete tfjob mnist; kubectl apply -f examples/mnist.yaml\n", s.cluster.Kubeconfig(), plurals())
+	if len(s.guests) > 0 {
+		fmt.Fprintf(s.out, "  kubectl get %s,pods -A\n", s.guestPlurals())
+	}
+	fmt.Fprintf(s.out, "\nMetrics: http://%s/metrics\n", s.metrics)
 	select {
 	case <-ctx.Done():
 		s.talk.say("stopping")

@@ -3,9 +3,11 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"stoic/examples"
@@ -78,6 +80,54 @@ func TestBuiltInExamples(t *testing.T) {
 	}
 	if wrong < 3 || len(jobs)-wrong < 3 {
 		t.Errorf("%d examples, %d of them wrong", len(jobs), wrong)
+	}
+}
+
+// TestGuests: the files of an operator that runs beside that of jobs are there, and fit together.
+func TestGuests(t *testing.T) {
+	for _, g := range guests() {
+		var all manifestsOf
+		if err := all.add(g); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(all.crds), "kind: "+g.resource().Kind) || !strings.Contains(string(all.others), "kind: Namespace") {
+			t.Errorf("%s: CRDs:\n%s\nothers:\n%s", g.name, all.crds, all.others)
+		}
+		parts := strings.Split(g.user, ":")
+		if account := "- kind: ServiceAccount\n    name: " + parts[3] + "\n    namespace: " + parts[2]; !strings.Contains(string(all.others), account) {
+			t.Errorf("%s: nothing binds %s", g.name, g.user)
+		}
+		for file, conditions := range map[string][]string{"example.yaml": {"Ready", "Available"}, "rejected.yaml": {"Stalled"}} {
+			o, err := g.object(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o.name == "" || o.namespace != "default" || !slices.Contains(conditions, o.condition) {
+				t.Errorf("%s: %+v", g.name, o)
+			}
+		}
+		g.checkConverted(t)
+	}
+	if _, err := (guest{folder: "nowhere"}).file("example.yaml"); err == nil {
+		t.Error("an operator that is not built in has a file")
+	}
+}
+
+// checkConverted: the example is well-formed, and the other one is not.
+func (g guest) checkConverted(t *testing.T) {
+	t.Helper()
+	for file, wrong := range map[string]bool{"example.yaml": false, "rejected.yaml": true} {
+		text, err := g.file(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var u unstructured.Unstructured
+		if err := yaml.Unmarshal(text, &u.Object); err != nil {
+			t.Fatal(err)
+		}
+		if rejection := g.watches[0].Convert(&u).Rejection; (rejection != nil) != wrong {
+			t.Errorf("%s of %s: %+v", file, g.name, rejection)
+		}
 	}
 }
 

@@ -8,8 +8,11 @@
 // In custom/ are the definition of a custom resource of another operator, and one that is wrong, for
 // `stoic validate --crd`.
 //
-// The annotation simulation.stoic/expect says how a job ends: Succeeded, Failed or Rejected. `stoic up` submits the
-// manifests that have it. The other simulation.stoic annotations tell its simulated kubelets what the containers would
+// In operators/ are operators on the engine. example.yaml and rejected.yaml there are an object of the operator, and one that
+// is malformed.
+//
+// The annotation simulation.stoic/expect says how a job ends: Succeeded, Failed or Rejected; of an object of another
+// operator, which condition is True then. `stoic up` submits the manifests that have it. The other simulation.stoic annotations tell its simulated kubelets what the containers would
 // do; a real kubelet ignores them.
 package examples
 
@@ -21,8 +24,15 @@ import (
 //go:embed *.yaml rejected/*.yaml rejected/*.txt
 var files embed.FS
 
-// Expect is the annotation that says how a job ends.
+//go:embed operators/crontab/*.yaml operators/crontab/deploy operators/mydeployment/*.yaml operators/mydeployment/deploy
+var operators embed.FS
+
+// Expect is the annotation that says how an object ends.
 const Expect = "simulation.stoic/expect"
 
 // Files holds the manifests, and what is said of the wrong ones, by their paths in this folder.
 func Files() fs.FS { return files }
+
+// OperatorFiles holds objects and manifests of operators that `stoic up` runs, by their paths below operators/:
+// crontab/example.yaml, crontab/deploy/rbac.yaml.
+func OperatorFiles() (fs.FS, error) { return fs.Sub(operators, "operators") }

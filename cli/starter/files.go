@@ -80,7 +80,7 @@ var (
 // needless are modules that only tests of the engine and examples need: without them go.mod is tidy, which a test holds.
 func needless() []string {
 	return []string{"cel.dev/expr", "github.com/antlr4-go/antlr/v4", "github.com/blang/semver/v4", "github.com/google/cel-go", "github.com/google/go-cmp",
-		"github.com/kylelemons/godebug", "github.com/netresearch/go-cron", "go.opentelemetry.io/otel", "go.opentelemetry.io/otel/trace", "golang.org/x/exp", "golang.org/x/tools",
+		"github.com/kylelemons/godebug", "go.opentelemetry.io/otel", "go.opentelemetry.io/otel/trace", "golang.org/x/exp", "golang.org/x/tools",
 		"google.golang.org/genproto/googleapis/api", "google.golang.org/genproto/googleapis/rpc", "k8s.io/apiserver", "k8s.io/component-base", "pgregory.net/rapid"}
 }
 

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"stoic/controller"
+	"stoic/controller/program"
+	"stoic/training/kinds"
+)
+
+// operatorUser is the service account that deploy/ binds to the operator's replica types.
+const operatorUser = "system:serviceaccount:kubeflow:training-operator"
+
+// startOperators runs the operators in this process, each as the user that its manifests bind. If one fails, all end. Also after
+// an error of this function stopped is closed when all have ended.
+func (s *stage) startOperators(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	start := func(user string, run func(*rest.Config, *zap.Logger) error) error {
+		config, err := clientcmd.BuildConfigFromFlags("", s.cluster.UserKubeconfig(user))
+		if err != nil {
+			return fmt.Errorf("read the kubeconfig of %s: %w", user, err)
+		}
+		config.QPS, config.Burst = 200, 400
+		file, err := os.Create(filepath.Join(s.cluster.Logs(), user+".log"))
+		if err != nil {
+			return fmt.Errorf("make a log: %w", err)
+		}
+		flags := program.LogFlags{Level: "info", Encoder: "json"}
+		log, err := flags.Logger(file)
+		if err != nil {
+			return errors.Join(err, file.Close())
+		}
+		group.Go(func() error { return errors.Join(run(config, log), file.Close()) })
+		return nil
+	}
+	s.talk.say("starting the operators; their logs are in %s", s.cluster.Logs())
+	err := start("operator", func(config *rest.Config, log *zap.Logger) error {
+		o := daemon{config: config, kinds: inCluster(kinds.Served()), threads: 8, eventQPS: defaultEventQPS, metrics: program.MetricsFlags{Address: s.metrics}, probes: "0", log: log}
+		return o.run(ctx)
+	})
+	for _, g := range s.guests {
+		if err == nil {
+			err = start(g.name, func(config *rest.Config, log *zap.Logger) error { return g.run(ctx, config, log) })
+		}
+	}
+	s.stopped = make(chan struct{})
+	go func() {
+		defer close(s.stopped)
+		s.failure = group.Wait()
+	}()
+	return err
+}
+
+// freeAddress is a loopback address that nothing listens on.
+func freeAddress() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	if err := listener.Close(); err != nil {
+		return "", fmt.Errorf("free the port again: %w", err)
+	}
+	return listener.Addr().String(), nil
+}
+
+// run the operator of a guest until ctx ends.
+func (g guest) run(ctx context.Context, config *rest.Config, log *zap.Logger) error {
+	return program.Process{Registry: program.NewRegistry(), Version: version, UserAgent: g.name, Metrics: program.MetricsFlags{Address: "0"}, Probes: "0",
+		Controller: controller.Options{Name: g.name, Config: config, Watches: g.watches, Workers: 2, EventQPS: defaultEventQPS, Log: log}}.Run(ctx)
+}
