@@ -8,7 +8,7 @@ OPERATOR ?=
 # Workloads of the benchmark (empty: all) and the share of their sizes.
 BENCH ?=
 SCALE ?= 1
-# How many objects make bench-operators has.
+# How many objects each operator of make bench-operators has.
 OBJECTS ?= 10000
 # The folder with prometheus and promtool (empty: on PATH).
 PROMETHEUS ?=
@@ -120,9 +120,9 @@ bench: ## measure what the operator costs, beside the least possible (OPERATOR='
 	@go run ./cli/cluster/prepare
 	@go run ./test/bench -workloads '$(BENCH)' -scale '$(SCALE)' -operator '$(OPERATOR)'
 
-bench-operators: ## measure an operator of examples/operators that serves OBJECTS (10000) objects
+bench-operators: ## measure the operators of examples/operators, each with OBJECTS (10000) objects (BENCH=foo: one of them)
 	@go run ./cli/cluster/prepare
-	STOIC_OBJECTS='$(OBJECTS)' go test -count=1 -v -timeout 30m -run TestCostOfManyObjects ./test/integration
+	STOIC_OBJECTS='$(OBJECTS)' go test -count=1 -v -timeout 90m -run 'TestCostOfManyObjects/^$(if $(BENCH),$(BENCH)$$)' ./test/integration
 
 bench-convert: ## measure what a conversion costs
 	go test -run '^$$' -bench . -benchmem ./training/convert

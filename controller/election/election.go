@@ -18,13 +18,25 @@ import (
 // Lease names the lease by which one of several processes is chosen to write.
 type Lease struct{ Namespace, Name string }
 
-// Timing is how a lease is kept. A leader that has failed to renew it for Renew stops; others wait for Duration.
+// Timing is how a lease is kept. A leader renews it each Retry, and stops when it has failed to for Renew; others wait for
+// Duration. They look at it each Retry and up to 1.2 times as long besides, so that they do not look all at once.
 type Timing struct{ Duration, Renew, Retry time.Duration }
 
-// DefaultTiming lets a standby take over within 17 s of the end of a leader that could not release the lease.
+// DefaultTiming lets a standby take over within 3 s of a graceful stop, and within 17 s of the end of a leader that could
+// not release the lease.
 func DefaultTiming() Timing {
-	return Timing{Duration: 15 * time.Second, Renew: 10 * time.Second, Retry: 2 * time.Second}
+	return Timing{Duration: 12 * time.Second, Renew: 8 * time.Second, Retry: time.Second}
 }
+
+// AfterRelease is how long a standby waits at most once the lease is released.
+func (t Timing) AfterRelease() time.Duration {
+	return t.Retry + time.Duration(leaderelection.JitterFactor*float64(t.Retry))
+}
+
+// AfterKill is how long a standby waits at most once a leader has ended that could not release the lease. The standby counts
+// Duration from its own first look at the last renewal, as clocks differ: it may see that renewal one wait late, and the end
+// of the lease another wait late.
+func (t Timing) AfterKill() time.Duration { return t.Duration + 2*t.AfterRelease() }
 
 // Election chooses one of several processes.
 type Election struct {

@@ -1,0 +1,149 @@
+package integration
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stoic/test/bench/measure"
+)
+
+// TestCostOfManyObjects measures each operator of examples/operators with many objects: STOIC_OBJECTS of them (make
+// bench-operators has 10,000), and 100 without. docs/performance.md has the budgets and what was measured.
+func TestCostOfManyObjects(t *testing.T) {
+	b := budget{objects: 100, quiet: 5 * time.Second, resident: 80, ready: 15 * time.Second}
+	if text := os.Getenv("STOIC_OBJECTS"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.objects, b.quiet, b.resident = n, time.Minute, 120
+	}
+	for _, o := range exampleOperators() {
+		t.Run(o.folder, func(t *testing.T) {
+			if os.Getenv("STOIC_OBJECTS") == "" {
+				t.Parallel() // it mostly waits
+			}
+			b.measure(t, o)
+		})
+	}
+}
+
+// budget of an operator that serves so many objects.
+type budget struct {
+	objects  int
+	quiet    time.Duration // it is watched for that long when it has nothing to do
+	resident int64         // MB
+	ready    time.Duration // from the start of a process
+}
+
+func (b budget) measure(t *testing.T, o exampleOperator) {
+	size := int(float64(b.objects) * o.share)
+	e := installed(t, o, size)
+	ns := e.namespace(t, "many")
+	p := e.start(t)
+	began := time.Now()
+	e.create(t, ns, "many", 0, size)
+	e.awaitAll(t, ns, size)
+	t.Logf("%s: %d objects are served %v after the first one is created", o.folder, size, time.Since(began).Round(time.Second))
+	p.stop(t)
+
+	began = time.Now()
+	p = e.start(t)
+	ready := time.Since(began)
+	e.awaitIdle(t, p)
+	from := e.audit(t)
+	for end := time.Now().Add(b.quiet); time.Now().Before(end); {
+		time.Sleep(100 * time.Millisecond) // absence cannot be awaited, only watched for a while
+	}
+	requests := e.requestsSince(t, from, e.user())
+	for _, q := range requests {
+		t.Errorf("a request of an idle operator: %s %s", q.Verb, q.RequestURI)
+	}
+	used, err := p.Footprint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.check(t, ready, used)
+	t.Logf("%s: %d objects, ready after %.1f s, %d MB resident, %d requests beside its lease in %v", o.folder, size, ready.Seconds(), used.Resident>>20, len(requests), b.quiet)
+	for _, c := range o.changes {
+		e.change(t, p, ns, "many7", c)
+	}
+	p.stop(t)
+}
+
+func (b budget) check(t *testing.T, ready time.Duration, used measure.Footprint) {
+	t.Helper()
+	if resident := used.Resident >> 20; resident > b.resident {
+		t.Errorf("%d objects take %d MB, want at most %d", b.objects, resident, b.resident)
+	}
+	if ready > b.ready {
+		t.Errorf("ready after %v, want at most %v", ready, b.ready)
+	}
+}
+
+// change an object, and count what the operator writes.
+func (e *installation) change(t *testing.T, p *process, ns, name string, c change) {
+	t.Helper()
+	if c.status != "" {
+		e.kubectl(t, nil, "-n", ns, "patch", e.resource.Resource, name, "--subresource=status", "--type=merge", "-p", c.status)
+		e.awaitIdle(t, p)
+	}
+	from := e.audit(t)
+	e.kubectl(t, nil, "-n", ns, "patch", e.resource.Resource, name, "--type=merge", "-p", c.patch)
+	await(t, c.what+" to be served", func() (bool, string) {
+		u := e.read(t, e.resource, ns, name)
+		return e.served(u), fmt.Sprint(u.Object["status"])
+	})
+	e.awaitIdle(t, p)
+	got := map[string]int{}
+	for _, q := range writes(e.requestsSince(t, from, e.user())) { // a process looks at each object once before it changes anything
+		write := strings.TrimSuffix(q.Verb+" "+q.ObjectRef.Resource+"/"+q.ObjectRef.Subresource, "/")
+		if q.ResponseStatus.Code >= 300 {
+			write += fmt.Sprintf(" answered %d", q.ResponseStatus.Code)
+		}
+		got[write]++
+	}
+	t.Logf("%s: %s: %v", e.folder, c.what, got)
+	for write, n := range got {
+		if n > c.want[write]+c.more[write] {
+			t.Errorf("%s: %s: %d times %s, want at most %d", e.folder, c.what, n, write, c.want[write]+c.more[write])
+		}
+	}
+	for write, n := range c.want {
+		if got[write] < n {
+			t.Errorf("%s: %s: %d times %s, want %d", e.folder, c.what, got[write], write, n)
+		}
+	}
+}
+
+// awaitIdle waits until a process has nothing to do, and has had nothing for longer than any write waits that is not due at once: a
+// status of which only counts are new waits five seconds.
+func (e *installation) awaitIdle(t *testing.T, p *process) {
+	t.Helper()
+	since := time.Time{}
+	await(t, "nothing to do", func() (bool, string) {
+		keys, _ := p.metric(t, "workqueue_depth")
+		busy, _ := p.metric(t, "workqueue_unfinished_work_seconds")
+		events, _ := p.metric(t, strings.ReplaceAll(e.folder, "-", "_")+"_operator_events_backlog")
+		switch {
+		case keys != 0 || busy != 0 || events != 0:
+			since = time.Time{}
+		case since.IsZero():
+			since = time.Now()
+		}
+		return !since.IsZero() && time.Since(since) > 7*time.Second, fmt.Sprintf("%v keys, %v busy, %v events", keys, busy, events)
+	})
+}
+
+// reports says whether a status is about the spec as it is, with a condition such as "True Exists".
+func reports(u *unstructured.Unstructured, of, says string) bool {
+	is, _ := condition(u, of)
+	generation, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration")
+	return is == says && generation == u.GetGeneration()
+}
