@@ -25,7 +25,7 @@ func (f Folder) Take(b Block) error {
 	if b.File == "" {
 		return nil
 	}
-	if strings.HasPrefix(b.Text, "package ") || filepath.Ext(b.File) != ".go" {
+	if strings.Contains("\n"+b.Text, "\npackage ") || filepath.Ext(b.File) != ".go" {
 		f[b.File] = b.Text
 		return nil
 	}

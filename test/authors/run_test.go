@@ -126,11 +126,12 @@ func TestProgram(t *testing.T) {
 		t.Fatalf("go mod tidy: %v\n%s", err, out)
 	}
 	blocks := shells(steps[6])
-	if len(blocks) != 3 || !strings.HasSuffix(blocks[0].Script, "bin/stoic up") || !blocks[1].Stays || len(blocks[2].Commands) < 10 {
+	if len(blocks) != 4 || !strings.HasSuffix(blocks[0].Script, "bin/stoic up") || !blocks[1].Stays || len(blocks[2].Commands) < 10 {
 		t.Fatalf("step 7 has other blocks: %+v", blocks)
 	}
 	m.stay(blocks[1]) // the first one starts a control plane
 	m.console(blocks[2])
+	m.console(blocks[3])
 	t.Run("fault plans", func(t *testing.T) { faultPlans(t, m, shells(steps[7])) })
 }
 

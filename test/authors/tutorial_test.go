@@ -113,6 +113,10 @@ func TestReplace(t *testing.T) {
 	if err := f.Take(Block{File: "c.yaml", Text: "a: 1\n"}); err != nil || f["c.yaml"] != "a: 1\n" {
 		t.Errorf("a file that is not Go: %v, %v", err, f)
 	}
+	const commented = "// Package d has a comment.\npackage d\n"
+	if err := f.Take(Block{File: "d.go", Text: commented}); err != nil || f["d.go"] != commented {
+		t.Errorf("a file with a comment above its package: %v, %q", err, f["d.go"])
+	}
 	dir := t.TempDir()
 	if err := (Folder{"x/y.go": "package x\n"}).WriteTo(dir); err != nil {
 		t.Fatal(err)
