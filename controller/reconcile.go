@@ -18,25 +18,56 @@ import (
 
 // reconcile one object: observe, decide, apply.
 func (r *watcher) reconcile(ctx context.Context, key string) (requeue time.Duration, err error) {
+	requeue = r.settleAhead(key)
 	result := r.objects.Get(key)
 	if result == nil {
-		return 0, nil // gone; garbage collection does the rest
+		return requeue, nil // gone; garbage collection does the rest
 	}
 	seen, err := r.observe(ctx, result)
 	if err != nil {
-		return 0, err
+		return requeue, err
 	}
 	live := r.store.IsLive(seen.Head.Meta.UID)
-	requeue, err = r.applier.Apply(ctx, &seen, r.Decide(seen))
+	again, err := r.applier.Apply(ctx, &seen, r.Decide(seen))
+	requeue = apply.Earlier(requeue, again)
 	if live {
 		requeue = apply.Earlier(requeue, consistency.Patience) // what the caches never showed has no event for its end either
 	}
-	for _, uid := range []types.UID{result.Meta.UID, seen.Head.Meta.UID} { // two, if it was recreated and read from the API server
-		if r.objects.IsGone(key, uid) {
-			r.forget(uid) // deleted meanwhile: what this reconcile noted would stay forever
+	if r.objects.IsGone(key, result.Meta.UID) {
+		r.forget(result.Meta.UID) // deleted meanwhile: what this reconcile noted would stay forever
+	}
+	if seen.Head.Meta.UID != result.Meta.UID { // recreated, and read from the API server
+		was, _ := r.ahead.Swap(key, readAhead{seen.Head.Meta.UID, seen.Head.Meta.ResourceVersion})
+		if was, ok := was.(readAhead); ok && was.uid != seen.Head.Meta.UID {
+			r.forget(was.uid)
 		}
+		requeue = apply.Earlier(requeue, r.settleAhead(key))
 	}
 	return requeue, err
+}
+
+// readAhead is an object that was read from the API server while the cache showed another one of its key.
+type readAhead struct {
+	uid     types.UID
+	version string
+}
+
+// settleAhead looks at what was read ahead of that key. What is known of it is needed until the cache shows it. When the cache has
+// come as far without it, it is gone, and there may never be an event that says so. Until then the key is looked at again.
+func (r *watcher) settleAhead(key string) (again time.Duration) {
+	value, ok := r.ahead.Load(key)
+	if !ok {
+		return 0
+	}
+	object, _ := value.(readAhead)
+	if !consistency.Reached(r.objects.Version(), object.version) {
+		return consistency.Patience
+	}
+	r.ahead.Delete(key)
+	if r.objects.IsGone(key, object.uid) {
+		r.forget(object.uid)
+	}
+	return 0
 }
 
 // observe gathers what a decision may depend on: from the caches, or from the API server (consistency.Store.IsLive). If the caches

@@ -34,8 +34,9 @@ type watcher struct {
 	store      *consistency.Store
 	applier    *apply.Applier
 	counts     *serve.Reconciles
-	// running holds when each reconcile that runs now began, by key.
-	running sync.Map
+	// running holds when each reconcile that runs now began, by key; ahead holds what was read ahead of the cache: see
+	// settleAhead.
+	running, ahead sync.Map
 }
 
 // reconcileTimeout ends a reconcile that hangs.
