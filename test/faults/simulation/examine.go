@@ -155,8 +155,8 @@ func (s *schedule) examineRunning(j *jobVersion) {
 		}
 	}
 	for _, name := range s.manifest.dependents() {
-		if forLauncher(name) && s.workersTaken(j) {
-			continue // it is made when the launcher may start
+		if forLauncher(name) && (s.workersTaken(j) || s.dependentTaken(j)) {
+			continue // it is made when the launcher may start, and that has no pod while what all pods need is somebody else's
 		}
 		if d := s.mirror.dependents[name]; d == nil || d.owner != j.uid && !s.taken(j, true) {
 			s.violated("at rest: %s is missing, or somebody else's, and nobody was told", name)
