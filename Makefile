@@ -108,10 +108,11 @@ faults: ## hold an operator to its end state under every fault; all historic bug
 	@go run ./cli/cluster/prepare
 	@go run ./test/faults -seed $(SEED) -operator '$(OPERATOR)'
 
-fuzz: ## fuzz the converter, structural schemas, schedules, and the reading of watches, for FUZZTIME (30s) each
+fuzz: ## fuzz the converter, versions, structural schemas, schedules, and the reading of watches, for FUZZTIME (30s) each
 	go test -run '^$$' -fuzz FuzzObject -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./training/convert
 	go test -run '^$$' -fuzz FuzzTyped -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./convert
 	go test -run '^$$' -fuzz FuzzStructural -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./convert
+	go test -run '^$$' -fuzz FuzzConvert -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./convert/versions
 	go test -run '^$$' -fuzz FuzzParse -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./examples/operators/crontab/schedule
 	go test -run '^$$' -fuzz FuzzUnmarshal -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./controller/lean
 	go test -run '^$$' -fuzz FuzzUntypedWatch -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./controller/lean

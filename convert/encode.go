@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -45,6 +46,12 @@ func (e *Encoder) GiveBack() {
 // Encode returns raw as JSON, which is valid until the next call.
 func (e *Encoder) Encode(raw any) []byte {
 	e.room = e.value(e.room[:0], raw, 0)
+	return e.room
+}
+
+// EncodeAll is Encode for values of any depth. The caller knows that it is bounded, as it is for what a decoder has made.
+func (e *Encoder) EncodeAll(raw any) []byte {
+	e.room = e.value(e.room[:0], raw, math.MinInt)
 	return e.room
 }
 

@@ -64,6 +64,7 @@ func allowed() map[string][]string {
 		"stoic/training/plan":   {"stoic/schema", "stoic/training", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/types"},
 		"stoic/convert": append([]string{"stoic/schema", "k8s.io/api/...", "k8s.io/apiextensions-apiserver/pkg/apis/...",
 			"k8s.io/apiextensions-apiserver/pkg/apiserver/schema", "k8s.io/kube-openapi/pkg/validation/strfmt"}, untyped...),
+		"stoic/convert/versions":       append([]string{"stoic/convert", "stoic/schema"}, untyped...),
 		"stoic/schema":                 {"k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/types"},
 		"stoic/training":               {"stoic/schema", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/types"},
 		"stoic/training/convert":       {"stoic/convert", "stoic/schema", "stoic/training", "k8s.io/api/autoscaling/v2", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured", "k8s.io/apimachinery/pkg/types"},
@@ -136,6 +137,7 @@ func pure() map[string][]string {
 		"stoic/training/plan":    append([]string{"sync"}, effects...),
 		"stoic/convert":          effects, // it may keep what it has learnt of a type, behind a lock
 		"stoic/training/convert": effects, // likewise, of a kind
+		"stoic/convert/versions": append([]string{"sync"}, effects...),
 	}
 }
 
