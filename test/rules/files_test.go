@@ -27,7 +27,7 @@ func touched() []string {
 // folders of its own, since the generator of CRDs takes the version of a type from its package.
 func besides() map[string][]string {
 	return map[string][]string{"MPIJob": {"cli/controller.go", "deploy/rbac/mpijob.yaml", "deploy/rbac/Kustomization", "deploy/components/namespaced/kustomization.yaml",
-		"training/kinds/mpijob_pods.go", "training/kinds/v2beta1/", "deploy/mpijob-v2beta1/",
+		"training/kinds/mpijob_pods.go", "training/kinds/v2beta1/", "training/versions/", "deploy/mpijob-v2beta1/",
 		"deploy/chart/templates/", "deploy/chart/crd-files/", "deploy/chart/values.yaml"}}
 }
 

@@ -68,6 +68,7 @@ func allowed() map[string][]string {
 		"stoic/schema":                 {"k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/types"},
 		"stoic/training":               {"stoic/schema", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/types"},
 		"stoic/training/convert":       {"stoic/convert", "stoic/schema", "stoic/training", "k8s.io/api/autoscaling/v2", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured", "k8s.io/apimachinery/pkg/types"},
+		"stoic/training/versions":      {"stoic/convert/versions"},
 		"stoic/training/kinds":         {"stoic/schema", "stoic/training", "stoic/training/kinds/v2beta1", "k8s.io/api/autoscaling/v2", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/apis/meta/v1"},
 		"stoic/training/kinds/v2beta1": {"stoic/schema", "stoic/training", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/apis/meta/v1"},
 		"stoic/schema/crd":             {"stoic/cli/checkout", "stoic/schema/crd/generate", "k8s.io/apiextensions-apiserver/..."},
@@ -132,12 +133,13 @@ func pure() map[string][]string {
 	effects := []string{"context", "net", "net/http", "os", "os/exec", "io/fs", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog",
 		"go.uber.org/zap", "sync/atomic", "runtime", "syscall"}
 	return map[string][]string{
-		"stoic/schema":           append([]string{"sync"}, effects...),
-		"stoic/schema/crd/check": append([]string{"sync"}, effects...),
-		"stoic/training/plan":    append([]string{"sync"}, effects...),
-		"stoic/convert":          effects, // it may keep what it has learnt of a type, behind a lock
-		"stoic/training/convert": effects, // likewise, of a kind
-		"stoic/convert/versions": append([]string{"sync"}, effects...),
+		"stoic/schema":            append([]string{"sync"}, effects...),
+		"stoic/schema/crd/check":  append([]string{"sync"}, effects...),
+		"stoic/training/plan":     append([]string{"sync"}, effects...),
+		"stoic/convert":           effects, // it may keep what it has learnt of a type, behind a lock
+		"stoic/training/convert":  effects, // likewise, of a kind
+		"stoic/training/versions": append([]string{"sync"}, effects...),
+		"stoic/convert/versions":  append([]string{"sync"}, effects...),
 	}
 }
 

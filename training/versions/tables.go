@@ -1,0 +1,53 @@
+package versions
+
+import "stoic/convert/versions"
+
+// Annotation is the key under which a job keeps what its present version has no place for.
+const Annotation = "training.kubeflow.org/conversion"
+
+const group, stored = "kubeflow.org", "v1"
+
+// Kinds are the kinds that can be served in several versions.
+func Kinds() []versions.Kind { return []versions.Kind{TFJob(), MPIJob()} }
+
+// Of a kind by its name; nil if it has one version alone.
+func Of(kind string) *versions.Kind {
+	for _, k := range Kinds() {
+		if k.Name == kind {
+			return &k
+		}
+	}
+	return nil
+}
+
+// TFJob in the versions of tf-operator. They have no run policy, but some of its fields in the spec, and clean up the running pods
+// of a job that is over, where v1 leaves all: so the policy is always written out.
+func TFJob() versions.Kind {
+	clean := versions.Move{Here: "spec.cleanPodPolicy", Hub: "spec.runPolicy.cleanPodPolicy", Default: "Running", HubDefault: "None"}
+	flat := func(name string) versions.Move {
+		return versions.Move{Here: "spec." + name, Hub: "spec.runPolicy." + name}
+	}
+	newer := []string{"spec.runPolicy", "spec.successPolicy", "spec.enableDynamicWorker"}
+	return versions.Kind{Group: group, Name: "TFJob", Hub: stored, Annotation: Annotation, Versions: []versions.Version{
+		{Name: "v1beta2", HubOnly: newer,
+			Moves: []versions.Move{clean, flat("ttlSecondsAfterFinished"), flat("activeDeadlineSeconds"), flat("backoffLimit")}},
+		{Name: "v1beta1", HubOnly: newer,
+			Moves: []versions.Move{clean, flat("ttlSecondsAfterFinished")}},
+		{Name: "v1alpha2", HubOnly: newer,
+			Moves: []versions.Move{clean, flat("ttlSecondsAfterFinished"), {Here: "status.tfReplicaStatuses", Hub: "status.replicaStatuses"}}},
+	}}
+}
+
+// MPIJob in the version of mpi-operator. Its launchers start processes by SSH and those of v1 by kubectl exec: the shape converts, what
+// is in the image does not.
+func MPIJob() versions.Kind {
+	return versions.Kind{Group: group, Name: "MPIJob", Hub: stored, Annotation: Annotation, Versions: []versions.Version{{
+		Name: "v2beta1",
+		Moves: []versions.Move{
+			{Here: "spec.runPolicy.cleanPodPolicy", Hub: "spec.runPolicy.cleanPodPolicy", HubInstead: "spec.cleanPodPolicy"},
+			{Here: "spec.mpiReplicaSpecs.Launcher.restartPolicy", Hub: "spec.mpiReplicaSpecs.Launcher.restartPolicy", Default: "OnFailure", HubDefault: "Never"},
+		},
+		Only:    []string{"spec.mpiImplementation", "spec.sshAuthMountPath", "spec.launcherCreationPolicy", "spec.runLauncherAsWorker"},
+		HubOnly: []string{"spec.cleanPodPolicy", "spec.mainContainer"},
+	}}}
+}

@@ -1,0 +1,206 @@
+package versions
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/json"
+	"pgregory.net/rapid"
+	"sigs.k8s.io/yaml"
+
+	"stoic/convert"
+	"stoic/convert/versions"
+	"stoic/test/golden"
+	"stoic/test/untyped"
+	"stoic/training"
+	"stoic/training/kinds"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func converterOf(t rapid.TB, kind string) *versions.Converter {
+	t.Helper()
+	k := Of(kind)
+	if k == nil {
+		t.Fatalf("%s has one version", kind)
+	}
+	c, err := k.Converter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestGolden: NAME-to-VERSION.yaml, what becomes of it, and that nothing is lost on the way there and back.
+func TestGolden(t *testing.T) {
+	cases := golden.Run(t, "testdata/*.txtar", *update, func(t *testing.T, archive map[string][]byte, name string) string {
+		job := untyped.Parse(t, archive[name+".yaml"])
+		c := converterOf(t, job.GetKind())
+		there := convertTo(t, c, job.Object, name[strings.LastIndex(name, "-")+1:])
+		from, err := c.VersionOf(job.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back := convertTo(t, c, there.Object, from); normal(t, back.Object) != normal(t, job.Object) {
+			t.Errorf("and back:\n%s\nwas\n%s", normal(t, back.Object), normal(t, job.Object))
+		}
+		text, err := yaml.Marshal(there.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("# %s, lost %q, filled %q\n%s", there.Outcome, there.Lost, there.Filled, text)
+	})
+	if cases < 12 {
+		t.Errorf("%d cases", cases)
+	}
+}
+
+func convertTo(t rapid.TB, c *versions.Converter, object map[string]any, to string) versions.Result {
+	t.Helper()
+	r, err := c.Convert(object, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// normal is an object as JSON, without our annotation.
+func normal(t rapid.TB, object map[string]any) string {
+	t.Helper()
+	var copied map[string]any
+	if err := json.Unmarshal(new(convert.Encoder).EncodeAll(object), &copied); err != nil {
+		t.Fatal(err)
+	}
+	if meta, ok := copied["metadata"].(map[string]any); ok {
+		annotations, _ := meta["annotations"].(map[string]any)
+		if delete(annotations, Annotation); len(annotations) == 0 {
+			delete(meta, "annotations")
+		}
+	}
+	return string(new(convert.Encoder).EncodeAll(copied))
+}
+
+// TestLaw: a well-formed job with anything in any of its places is the same after any other version.
+func TestLaw(t *testing.T) {
+	for _, k := range Kinds() {
+		c := converterOf(t, k.Name)
+		field := map[string]string{"TFJob": "tfReplicaSpecs", "MPIJob": "mpiReplicaSpecs"}[k.Name]
+		values := []any{nil, "", "All", "None", "Running", int64(7), 1.5, true, []any{"x"}, map[string]any{}, map[string]any{"cleanPodPolicy": "All", "x": int64(1)}}
+		keys := []string{"cleanPodPolicy", "ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit", "runPolicy", "successPolicy", "suspend",
+			"mpiImplementation", "sshAuthMountPath", "mainContainer", "slotsPerWorker", "Launcher", "restartPolicy", field, "replicaStatuses", "tfReplicaStatuses"}
+		rapid.Check(t, func(t *rapid.T) {
+			from, by := rapid.SampledFrom(c.Versions()).Draw(t, "from"), rapid.SampledFrom(c.Versions()).Draw(t, "by")
+			some := func(name string) map[string]any {
+				return rapid.MapOfN(rapid.SampledFrom(keys), rapid.SampledFrom(values), 0, 5).Draw(t, name)
+			}
+			spec := some("spec")
+			if rapid.Bool().Draw(t, "policy") {
+				spec["runPolicy"] = some("runPolicy")
+			}
+			if rapid.Bool().Draw(t, "launcher") {
+				spec[field] = map[string]any{"Launcher": some("Launcher")}
+			}
+			job := map[string]any{"apiVersion": group + "/" + from, "kind": k.Name, "metadata": map[string]any{"name": "a"}, "spec": spec, "status": some("status")}
+			there := convertTo(t, c, job, by)
+			if back := convertTo(t, c, there.Object, from); normal(t, back.Object) != normal(t, job) {
+				t.Fatalf("%s by %s:\n%s\n%s", from, by, normal(t, job), normal(t, back.Object))
+			}
+		})
+	}
+}
+
+// TestEveryFieldIsSomewhere: of two versions with schemas of their own, each field is in both, or the table names it.
+func TestEveryFieldIsSomewhere(t *testing.T) {
+	hub, other := fieldsOf(t, "../../deploy/crd/mpijobs.yaml"), fieldsOf(t, "../../deploy/mpijob-v2beta1/mpijobs.yaml")
+	if len(hub) < 20 || len(other) < 20 {
+		t.Fatalf("%d and %d fields", len(hub), len(other))
+	}
+	table := MPIJob().Versions[0]
+	for _, side := range []struct {
+		has, lacks, named []string
+	}{{hub, other, table.HubOnly}, {other, hub, table.Only}} {
+		var alone []string
+		for _, f := range side.has {
+			if !slices.Contains(side.lacks, f) {
+				alone = append(alone, f)
+			}
+		}
+		slices.Sort(side.named)
+		if !slices.Equal(alone, side.named) {
+			t.Errorf("in one alone: %q, in the table: %q", alone, side.named)
+		}
+	}
+}
+
+// fieldsOf the only version of a CRD, but for those of pods.
+func fieldsOf(t *testing.T, file string) (all []string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type node struct {
+		Properties           map[string]*node `json:"properties"`
+		AdditionalProperties *node            `json:"additionalProperties"`
+	}
+	var crd struct {
+		Spec struct {
+			Versions []struct {
+				Schema struct {
+					Root *node `json:"openAPIV3Schema"`
+				} `json:"schema"`
+			} `json:"versions"`
+		} `json:"spec"`
+	}
+	if err := yaml.Unmarshal(text, &crd); err != nil {
+		t.Fatal(err)
+	}
+	var walk func(*node, string)
+	walk = func(n *node, at string) {
+		for name, below := range n.Properties {
+			if name == "template" {
+				continue
+			}
+			p := strings.TrimPrefix(at+"."+name, ".")
+			all = append(all, p)
+			walk(below, p)
+		}
+		if n.AdditionalProperties != nil {
+			walk(n.AdditionalProperties, at+".*")
+		}
+	}
+	walk(crd.Spec.Versions[0].Schema.Root, "")
+	slices.Sort(all)
+	return all
+}
+
+// TestDefaults: what the tables say of absent values is what the kinds do.
+func TestDefaults(t *testing.T) {
+	for _, k := range kinds.Served() {
+		for _, rtype := range k.ReplicaTypes {
+			if k.Name != "MPIJob" || rtype.Name != "Launcher" {
+				continue
+			}
+			move := MPIJob().Versions[0].Moves[1]
+			want := move.HubDefault
+			if k.Version == "v2beta1" {
+				want = move.Default
+			}
+			if got := k.RestartOf(&rtype); string(got) != want {
+				t.Errorf("%s %s: a launcher restarts %s, the table says %s", k.Version, k.Name, got, want)
+			}
+		}
+	}
+	for _, k := range Kinds() {
+		if !slices.ContainsFunc(kinds.Served(), func(s *training.Kind) bool { return s.Name == k.Name && s.Version == k.Hub && s.Group == k.Group }) {
+			t.Errorf("%s %s is not served", k.Hub, k.Name)
+		}
+	}
+	if Of("PyTorchJob") != nil {
+		t.Error("a PyTorchJob has one version")
+	}
+}
