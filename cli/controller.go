@@ -20,6 +20,7 @@ import (
 	"stoic/training"
 	"stoic/training/kinds"
 	"stoic/training/operator"
+	"stoic/training/versions"
 )
 
 // controllerFlags are the flags of the operator that this one replaces, with its names; the defaults differ where
@@ -27,6 +28,7 @@ import (
 type controllerFlags struct {
 	kubeconfig            string
 	metrics               program.MetricsFlags
+	conversion            program.ConversionFlags
 	probes                string
 	profiling             bool
 	namespace             string
@@ -69,6 +71,7 @@ TF_CONFIG), GOMEMLIMIT (instead of nine tenths of the container's memory limit).
 func (f *controllerFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "file that says how to reach the API server (default: $KUBECONFIG, else the pod's service account)")
 	f.metrics.Register(flags)
+	f.conversion.Register(flags, "0")
 	flags.StringVar(&f.probes, "health-probe-bind-address", ":8081", `where /healthz and /readyz are served; "0" for nowhere`)
 	flags.BoolVar(&f.profiling, "profiling", false, "serve profiles for go tool pprof beside the metrics, at /debug/pprof/")
 	flags.StringVar(&f.namespace, "namespace", "", "serve this namespace only (default: $KUBEFLOW_NAMESPACE, else all)")
@@ -95,7 +98,7 @@ func (f *controllerFlags) register(flags *pflag.FlagSet) {
 // by small API servers, where every event is a write.
 const defaultEventQPS = 50
 
-// meaningless are flags of the operator that this one replaces which have no meaning here: there is no webhook.
+// meaningless are flags of the operator that this one replaces which have no meaning here: there is no admission webhook.
 func meaningless() []string {
 	return []string{"webhook-server-port", "webhook-service-name", "webhook-secret-name"}
 }
@@ -141,7 +144,7 @@ func (f *controllerFlags) check() error {
 	case f.gangScheduler != "" && f.nativeGang:
 		return usageError(errors.New("--native-gang-scheduling: found beside --gang-scheduler-name, must be one of the two"))
 	}
-	return f.metrics.Check()
+	return errors.Join(f.conversion.Check(), f.metrics.Check())
 }
 
 // served picks the kinds that --enable-scheme names.
@@ -212,7 +215,7 @@ func (f *controllerFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	o := daemon{config: config, kinds: kinds, namespace: f.namespace, threads: f.threads, eventQPS: f.eventQPS,
-		metrics: f.metrics, probes: f.probes, profiling: f.profiling, log: log, logFlags: &f.log}
+		metrics: f.metrics, conversion: f.conversion, probes: f.probes, profiling: f.profiling, log: log, logFlags: &f.log}
 	if f.leaderElect {
 		o.election = &election.Lease{Namespace: f.leaseSpace, Name: f.leaseName}
 	}
@@ -230,22 +233,23 @@ func (f *controllerFlags) config() (*rest.Config, error) {
 
 // daemon is the running program: the process, and the kinds that it serves.
 type daemon struct {
-	config    *rest.Config
-	kinds     []*training.Kind
-	namespace string
-	threads   int
-	eventQPS  float32
-	metrics   program.MetricsFlags
-	probes    string // address, or "0"
-	profiling bool
-	election  *election.Lease
-	log       *zap.Logger
-	logFlags  *program.LogFlags // that made the log
+	config     *rest.Config
+	kinds      []*training.Kind
+	namespace  string
+	threads    int
+	eventQPS   float32
+	metrics    program.MetricsFlags
+	conversion program.ConversionFlags
+	probes     string // address, or "0"
+	profiling  bool
+	election   *election.Lease
+	log        *zap.Logger
+	logFlags   *program.LogFlags // that made the log
 }
 
 func (o daemon) run(ctx context.Context) error {
 	registry := program.NewRegistry()
-	return program.Process{Registry: registry, Version: version, UserAgent: "stoic", Metrics: o.metrics, Probes: o.probes, Profiling: o.profiling, Log: o.logFlags,
+	return program.Process{Registry: registry, Version: version, UserAgent: "stoic", Metrics: o.metrics, Conversion: o.conversion, Converts: versions.Kinds(), Probes: o.probes, Profiling: o.profiling, Log: o.logFlags,
 		Controller: controller.Options{Name: operator.Name, Config: o.config, Watches: operator.Watches(o.kinds, operator.NewMetrics(registry)),
 			Namespace: o.namespace, Workers: o.threads, EventQPS: o.eventQPS, Lease: o.election, Log: o.log}}.Run(ctx)
 }

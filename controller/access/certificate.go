@@ -36,6 +36,15 @@ func TLS(folder, host string, now func() time.Time, log *zap.Logger) (*tls.Confi
 	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: c.get}, nil
 }
 
+// NotAfter is when the certificate ends that TLS serves with now.
+func NotAfter(c *tls.Config) (time.Time, error) {
+	now, err := c.GetCertificate(nil)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("look at the certificate: %w", err)
+	}
+	return now.Leaf.NotAfter, nil
+}
+
 type certificate struct {
 	folder, host string
 	now          func() time.Time
@@ -54,7 +63,7 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if c.now().Sub(c.looked) >= lookEvery {
 		err := c.renew()
 		if err != nil && !c.failed {
-			c.log.Warn("the certificate of the metrics is not renewed; the last one stays", zap.Error(err))
+			c.log.Warn("a certificate is not renewed; the last one stays", zap.Error(err))
 		}
 		c.failed = err != nil
 	}
@@ -104,6 +113,6 @@ func (c *certificate) take(crt, key []byte) error {
 		}
 	}
 	c.current, c.crt, c.key = &pair, crt, key
-	c.log.Info("certificate of the metrics", zap.Time("until", pair.Leaf.NotAfter), zap.String("serial", pair.Leaf.SerialNumber.Text(16)))
+	c.log.Info("certificate", zap.Strings("for", pair.Leaf.DNSNames), zap.Time("until", pair.Leaf.NotAfter), zap.String("serial", pair.Leaf.SerialNumber.Text(16)))
 	return nil
 }

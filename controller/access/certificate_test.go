@@ -126,8 +126,12 @@ func TestMadeInMemory(t *testing.T) {
 		t.Errorf("after an hour another certificate, or one for another host: %v", second.Leaf.DNSNames)
 	}
 	now = first.Leaf.NotAfter.Add(-renewBefore)
-	if second, _ := c.GetCertificate(nil); second == first {
+	second, _ := c.GetCertificate(nil)
+	if second == first {
 		t.Error("a month before its end the certificate is still the first one")
+	}
+	if until, err := NotAfter(c); err != nil || !until.Equal(second.Leaf.NotAfter) {
+		t.Errorf("it ends %v, %v", until, err)
 	}
 	if c.MinVersion < tls.VersionTLS12 {
 		t.Errorf("TLS %x", c.MinVersion)

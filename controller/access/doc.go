@@ -4,5 +4,5 @@
 // it is (TokenReview) and whether it may (SubjectAccessReview), as other parts of Kubernetes do.
 //
 //	gate         the answers to requests, and what is asked of the API server
-//	certificate  the certificate: files that are read again when they change, or one made in memory
+//	certificate  the certificate: files that are read again when they change, or one made in memory. The conversion webhook has one, too
 package access

@@ -71,3 +71,14 @@ func ExampleUsageError() {
 	fmt.Printf("%T\n", err)
 	// Output: *program.UsageError
 }
+
+func ExampleConversionFlags() {
+	var f program.ConversionFlags
+	all := pflag.NewFlagSet("foobar-operator", pflag.ContinueOnError)
+	f.Register(all, "0")
+	fmt.Println(f.Check(), all.Parse([]string{"--conversion-bind-address", ":9443"}))
+	fmt.Println(f.Check())
+	// Output:
+	// <nil> <nil>
+	// --conversion-cert-path: not found, must be given with --conversion-bind-address: API servers speak to a webhook over TLS alone
+}

@@ -15,9 +15,10 @@ import (
 
 	"stoic/controller"
 	"stoic/controller/serve"
+	"stoic/convert/versions"
 )
 
-// Process is what runs: a controller and its two HTTP endpoints.
+// Process is what runs: a controller and its HTTP endpoints.
 type Process struct {
 	// Controller is made with these options. Registry, Now and an empty Identity are filled in.
 	Controller controller.Options
@@ -25,9 +26,11 @@ type Process struct {
 	Version    string // of the program, for the log and for the API server's audit log
 	UserAgent  string // what the API server calls the program, in front of the version
 	Metrics    MetricsFlags
-	Probes     string    // address, or "0" for none
-	Profiling  bool      // serve profiles beside the metrics
-	Log        *LogFlags // that the logger of the controller was made by; nil: its level stays
+	Conversion ConversionFlags // the zero value serves none
+	Converts   []versions.Kind // what it converts, of watches that it serves or not
+	Probes     string          // address, or "0" for none
+	Profiling  bool            // serve profiles beside the metrics
+	Log        *LogFlags       // that the logger of the controller was made by; nil: its level stays
 }
 
 // NewRegistry has the metrics of the Go runtime and of the process.
@@ -60,17 +63,19 @@ func (p Process) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	endpoints, err := listen([]endpoint{metrics, {flag: "--health-probe-bind-address", address: p.Probes, handler: c.HealthHandler()}})
+	convert, err := p.Conversion.endpoint(p.Converts, p.Registry, controller.MetricsPrefix(o.Name), o.Log)
 	if err != nil {
 		return err
 	}
-	// The endpoints stay up until the controller has stopped, so that the last counts can still be scraped.
+	endpoints, err := listen([]endpoint{convert, metrics, {flag: "--health-probe-bind-address", address: p.Probes, handler: c.HealthHandler()}})
+	if err != nil {
+		return err
+	}
+	// The endpoints stay up until the controller has stopped, so that the last counts can still be scraped. Objects are converted
+	// before the first of them is read, and whether this process leads or not: without it the API server can read none.
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	group, ctx := errgroup.WithContext(ctx)
-	for _, e := range endpoints {
-		o.Log.Info("listening", zap.String("for", e.flag), zap.String("address", e.listener.Addr().String()), zap.Bool("tls", e.tls != nil))
-		group.Go(func() error { return serve.HTTP(serving, e.listener, e.handler, o.Log) })
-	}
+	serveAll(serving, group, endpoints, o.Log)
 	o.Log.Info("starting", zap.String("version", p.Version), zap.Strings("kinds", kinds(o.Watches)), zap.String("namespace", o.Namespace))
 	if p.Log != nil {
 		group.Go(func() error {

@@ -41,6 +41,9 @@ type flags struct {
 	kubeconfig, namespace string
 	resources             []string
 	metrics               MetricsFlags
+	conversion            ConversionFlags
+	converts              bool // a watch has several versions
+	conversionOnly        bool
 	probes                string
 	leaderElect           bool
 	leaseName, leaseSpace string
@@ -54,6 +57,10 @@ func (f *flags) register(all *pflag.FlagSet, name string, watches []controller.W
 	all.StringVar(&f.kubeconfig, "kubeconfig", "", "file that says how to reach the API server (default: $KUBECONFIG, else the pod's service account)")
 	all.StringVar(&f.namespace, "namespace", "", "serve the objects of this namespace only (default: all)")
 	f.metrics.Register(all)
+	if f.converts = len(converted(watches)) > 0; f.converts {
+		f.conversion.Register(all, "0")
+		all.BoolVar(&f.conversionOnly, "conversion-only", false, "do nothing but serve --conversion-bind-address: no object is read or written")
+	}
 	all.StringVar(&f.probes, "health-probe-bind-address", ":8081", `where /healthz and /readyz are served; "0" for nowhere`)
 	all.BoolVar(&f.leaderElect, "leader-elect", false, "let one of several processes work, chosen by a lease")
 	all.StringVar(&f.leaseName, "leader-election-id", "", leaseUsage(name, watches))
@@ -72,6 +79,15 @@ func (f *flags) check() error {
 		return usage(fmt.Errorf("--leader-election-id: found %q, must be the name of a lease", f.leaseName))
 	case f.leaderElect && len(validation.IsDNS1123Label(f.leaseSpace)) > 0:
 		return usage(fmt.Errorf("--leader-election-namespace: found %q, must be the namespace of the lease; a pod has it in MY_POD_NAMESPACE", f.leaseSpace))
+	case f.conversionOnly && f.metrics.Secure:
+		return usage(errors.New("--metrics-secure: found with --conversion-only, must be left out: it asks an API server"))
+	case f.conversionOnly && !f.conversion.on():
+		return usage(errors.New("--conversion-only: found without --conversion-bind-address, must be given with it"))
+	}
+	if f.converts {
+		if err := f.conversion.Check(); err != nil {
+			return err
+		}
 	}
 	return f.metrics.Check()
 }
@@ -139,13 +155,18 @@ func (p Program) run(ctx context.Context, f flags, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if f.conversionOnly {
+		KeepWithinMemory(log)
+		return Conversion{Name: p.Name, Kinds: converted(p.Watches), Flags: f.conversion, Metrics: f.metrics, Probes: f.probes, Registry: NewRegistry(),
+			Version: cmp.Or(p.Version, "dev"), Log: log, LogFlags: &f.log}.Run(ctx)
+	}
 	config, err := Config(f.kubeconfig)
 	if err != nil {
 		return err
 	}
 	KeepWithinMemory(log)
 	config.QPS, config.Burst = qps, burst
-	process := Process{Registry: NewRegistry(), Version: cmp.Or(p.Version, "dev"), UserAgent: p.Name, Metrics: f.metrics, Probes: f.probes, Log: &f.log,
+	process := Process{Registry: NewRegistry(), Version: cmp.Or(p.Version, "dev"), UserAgent: p.Name, Metrics: f.metrics, Conversion: f.conversion, Converts: converted(p.Watches), Probes: f.probes, Log: &f.log,
 		Controller: controller.Options{Name: p.Name, Config: config, Watches: watches, Namespace: f.namespace, Workers: workers, EventQPS: eventQPS, Log: log}}
 	if f.leaderElect {
 		process.Controller.Lease = &election.Lease{Namespace: f.leaseSpace, Name: f.leaseName}

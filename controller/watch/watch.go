@@ -8,6 +8,7 @@ import (
 
 	"stoic/controller/lean"
 	"stoic/convert"
+	"stoic/convert/versions"
 	"stoic/schema"
 )
 
@@ -28,6 +29,9 @@ type Watch struct {
 	// Unless lists other versions of the resource: while the API server serves one of them, this watch stands back, as both would
 	// see the same objects.
 	Unless []schema.Resource
+	// Versions says how objects of the kind convert between its versions, of which Resource names the one that is served here,
+	// the hub. A program converts them for API servers then, if its flags say so. nil: the kind has one version.
+	Versions *versions.Kind
 	// Label is that of the kind in metrics; "" is the kind.
 	Label string
 

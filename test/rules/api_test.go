@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the exported API of the engine an
 
 // engine are the packages that authors of operators import.
 func engine() []string {
-	return []string{"schema", "convert", "controller", "controller/watch", "controller/program"}
+	return []string{"schema", "convert", "convert/versions", "controller", "controller/watch", "controller/program"}
 }
 
 // files parses the files of a package, its tests or all others.
@@ -202,6 +202,9 @@ func shownElsewhere() map[string]string {
 		"convert.Shape":      "ExampleReader",
 		"convert.Shapes":     "ExampleReader",
 		"controller.Options": "ExampleController",
+		"versions.Version":   "ExampleKind", "versions.Move": "ExampleKind", "versions.Converter": "ExampleKind", "versions.Result": "ExampleKind",
+		"versions.Outcome":   "ExampleKind",
+		"program.Conversion": "Program runs it with --conversion-only; a program with a command line of its own as it does Process",
 		"watch.Watch":        watch, "watch.Owned": watch, "watch.Reasons": watch, "watch.Job": watch, "watch.Generator": watch, "watch.Read": watch,
 	}
 }

@@ -24,7 +24,7 @@ func allowed() map[string][]string {
 	untyped := []string{"k8s.io/apimachinery/..."}
 	return map[string][]string{
 		"stoic":                     {"stoic/cli"},
-		"stoic/cli":                 {"stoic/cli/checkout", "stoic/cli/starter", "stoic/schema/crd/check", "stoic/schema/crd/generate", "stoic/cli/cluster", "stoic/controller", "stoic/controller/election", "stoic/controller/program", "stoic/convert", "stoic/deploy", "stoic/examples", "stoic/examples/operators/crontab", "stoic/examples/operators/mydeployment", "stoic/schema", "stoic/training", "stoic/training/convert", "stoic/training/kinds", "stoic/training/operator", "stoic/training/plan", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/...", "k8s.io/klog/v2"},
+		"stoic/cli":                 {"stoic/cli/checkout", "stoic/cli/starter", "stoic/schema/crd/check", "stoic/schema/crd/generate", "stoic/cli/cluster", "stoic/controller", "stoic/controller/election", "stoic/controller/program", "stoic/convert", "stoic/deploy", "stoic/examples", "stoic/examples/operators/crontab", "stoic/examples/operators/mydeployment", "stoic/schema", "stoic/training", "stoic/training/convert", "stoic/training/kinds", "stoic/training/operator", "stoic/training/plan", "stoic/training/versions", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/...", "k8s.io/klog/v2"},
 		"stoic/cli/checkout":        {},
 		"stoic/cli/starter":         {"stoic/schema", "k8s.io/apimachinery/pkg/util/validation", "k8s.io/client-go/kubernetes/scheme"},
 		"stoic/cli/cluster":         {"stoic/cli/checkout"},
@@ -40,7 +40,9 @@ func allowed() map[string][]string {
 		"stoic/controller/election":    append([]string{"k8s.io/client-go/..."}, untyped...),
 		"stoic/controller/events": append([]string{"stoic/controller/lean", "stoic/controller/queue", "stoic/controller/serve", "stoic/schema",
 			"k8s.io/api/core/v1", "k8s.io/client-go/..."}, untyped...),
-		"stoic/controller/program": {"stoic/controller", "stoic/controller/access", "stoic/controller/election", "stoic/controller/serve", "k8s.io/apimachinery/pkg/util/validation",
+		"stoic/controller/conversion": append([]string{"stoic/controller/serve", "stoic/convert", "stoic/convert/versions", "stoic/schema",
+			"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"}, untyped...),
+		"stoic/controller/program": {"stoic/controller", "stoic/controller/access", "stoic/controller/conversion", "stoic/controller/election", "stoic/controller/serve", "stoic/convert/versions", "k8s.io/apimachinery/pkg/util/validation",
 			"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "k8s.io/klog/v2"},
 		"stoic/examples/operators/foobar":     {"stoic/controller", "stoic/convert", "stoic/schema", "k8s.io/apimachinery/..."},
 		"stoic/examples/operators/foobar/cmd": {"stoic/controller/program", "stoic/examples/operators/foobar"},
@@ -53,7 +55,7 @@ func allowed() map[string][]string {
 		"stoic/controller/queue":                    {"k8s.io/client-go/util/workqueue"},
 		"stoic/controller/access":                   append([]string{"k8s.io/api/authentication/v1", "k8s.io/api/authorization/v1", "k8s.io/client-go/..."}, untyped...),
 		"stoic/controller/serve":                    {"k8s.io/client-go/rest", "k8s.io/client-go/util/workqueue"},
-		"stoic/controller/watch":                    append([]string{"stoic/controller/lean", "stoic/convert", "stoic/schema"}, untyped...),
+		"stoic/controller/watch":                    append([]string{"stoic/controller/lean", "stoic/convert", "stoic/convert/versions", "stoic/schema"}, untyped...),
 		"stoic/examples/operators/foobarset":        {"stoic/controller", "stoic/convert", "stoic/schema", "k8s.io/apimachinery/..."},
 		"stoic/examples/operators/foobarset/cmd":    {"stoic/controller/program", "stoic/examples/operators/foobarset"},
 		"stoic/examples/operators/foo":              {"stoic/controller", "stoic/convert", "stoic/schema", "k8s.io/apimachinery/..."},
@@ -78,7 +80,7 @@ func allowed() map[string][]string {
 		"stoic/docs/generated":         {},
 		"stoic/deploy/chartfiles":      {"stoic/docs/generated", "stoic/training/kinds", "k8s.io/api/rbac/v1", "k8s.io/apimachinery/pkg/util/yaml"},
 		"stoic/examples":               {},
-		"stoic/docs/reference/tables":  append([]string{"stoic/docs/generated", "stoic/cli", "stoic/controller", "stoic/controller/program", "stoic/controller/serve", "stoic/convert", "stoic/training/operator", "stoic/examples", "stoic/schema", "stoic/schema/crd/check", "stoic/training", "stoic/training/convert", "stoic/training/kinds"}, untyped...),
+		"stoic/docs/reference/tables":  append([]string{"stoic/docs/generated", "stoic/cli", "stoic/controller", "stoic/controller/conversion", "stoic/controller/program", "stoic/controller/serve", "stoic/convert", "stoic/training/operator", "stoic/examples", "stoic/schema", "stoic/schema/crd/check", "stoic/training", "stoic/training/convert", "stoic/training/kinds"}, untyped...),
 		"stoic/deploy/integrations/generate": {
 			"stoic/docs/generated", "stoic/training", "stoic/training/kinds"},
 		"stoic/deploy/monitoring":          {},

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"stoic/controller"
+	"stoic/controller/conversion"
 	"stoic/controller/program"
 	"stoic/controller/serve"
 	"stoic/convert"
@@ -78,6 +80,10 @@ func registered() (*prometheus.Registry, error) {
 	prefix := controller.MetricsPrefix(operator.Name)
 	serve.NewMetrics(all, prefix)
 	all.MustRegister(program.BuildOf("").Metric(prefix))
+	if _, err := conversion.New(conversion.Options{Registry: all, Prefix: prefix}); err != nil {
+		return nil, err
+	}
+	all.MustRegister(conversion.Expiry(prefix, func() (time.Time, error) { return time.Time{}, nil }))
 	// One job is in the cache, for what is computed from the jobs that there are.
 	kind := kinds.TFJob()
 	job := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "a", "namespace": "b", "creationTimestamp": "2026-01-01T00:00:00Z"},

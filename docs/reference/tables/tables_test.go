@@ -105,6 +105,7 @@ func TestLabels(t *testing.T) {
 		"code": "HTTP", "method": "HTTP", "verb": "HTTP, and those of rights", "host": "one API server", "resource": "those that the operator asks for",
 		"controller": "one a kind, and events", "name": "the same, of a queue", "kind": "kinds", "framework": "kinds",
 		"job_namespace": "namespaces, as upstream has it", "reason": "codes", "result": "a few", "state": "conditions", "class": "four",
+		"from": "versions of a kind", "to": "versions of a kind", "outcome": "a few",
 		"version": "one", "revision": "one", "goversion": "one",
 	}
 	families, err := gather()

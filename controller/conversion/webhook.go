@@ -1,0 +1,161 @@
+package conversion
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/time/rate"
+
+	"stoic/convert/versions"
+)
+
+const (
+	// Path is where API servers send reviews to.
+	Path = "/convert"
+	// DefaultLimit of one review, in bytes. API servers send one object at a time, and etcd holds none of more than 1.5 MiB; this
+	// leaves room for a list of objects in one request, as they once sent it, and as others may.
+	DefaultLimit = 16 << 20
+	// together is how many reviews of the largest size are read and answered at a time; more that are smaller. Each takes some
+	// ten times its size in memory.
+	together = 4
+	// waitFor is how long a review waits for that. API servers give up after 30 seconds.
+	waitFor = 10 * time.Second
+)
+
+// Options are all that New needs.
+type Options struct {
+	Kinds []versions.Kind
+	// Registry gets the metrics. Their names begin with the prefix.
+	Registry prometheus.Registerer
+	Prefix   string
+	Log      *zap.Logger
+	Limit    int64 // bytes of one review; 0 is DefaultLimit
+}
+
+// Webhook is an http.Handler that converts objects.
+//
+//	the request is                                      the answer is
+//	not a POST                                          405
+//	not application/json                                415
+//	larger than the limit                               413
+//	no ConversionReview of apiextensions.k8s.io/v1      400
+//	one of too many that are answered at the time       503, after ten seconds
+//	a review of an object or to a version that is       200, Failure, with a message
+//	not of these kinds
+//	any other review                                    200, Success
+//
+// It knows no user: what it is sent it sends back, and nothing else. Who may reach it is for the network to say.
+type Webhook struct {
+	kinds   map[[2]string]*versions.Converter // by group and kind
+	limit   int64
+	room    *semaphore.Weighted
+	metrics *metrics
+	log     *zap.Logger
+	seldom  rate.Sometimes // limits the log lines about objects, which anybody can make
+}
+
+// New checks the tables of the kinds.
+func New(o Options) (*Webhook, error) {
+	w := &Webhook{kinds: map[[2]string]*versions.Converter{}, limit: cmp.Or(o.Limit, DefaultLimit), log: o.Log, seldom: rate.Sometimes{Interval: time.Minute}}
+	var wrong []error
+	for _, k := range o.Kinds {
+		c, err := k.Converter()
+		if err != nil {
+			wrong = append(wrong, err)
+		}
+		if of := [2]string{k.Group, k.Name}; w.kinds[of] != nil {
+			wrong = append(wrong, fmt.Errorf("the versions of %s: found twice", k.Name))
+		} else {
+			w.kinds[of] = c
+		}
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return nil, err
+	}
+	w.room, w.metrics = semaphore.NewWeighted(together*w.limit), newMetrics(o.Registry, o.Prefix)
+	return w, nil
+}
+
+// refusal is why a request gets no review back.
+type refusal struct {
+	code int
+	why  string
+}
+
+// ServeHTTP: see Webhook.
+func (w *Webhook) ServeHTTP(out http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	answer, result, refused := w.serve(out, r)
+	w.metrics.requests.WithLabelValues(result).Inc()
+	if refused != nil {
+		http.Error(out, refused.why, refused.code)
+		return
+	}
+	w.metrics.durations.Observe(time.Since(began).Seconds())
+	out.Header().Set("Content-Type", "application/json")
+	_, _ = out.Write(answer) // the API server may have gone
+}
+
+// serve one request. The result is that of the metric.
+func (w *Webhook) serve(out http.ResponseWriter, r *http.Request) (answer []byte, result string, refused *refusal) {
+	refuse := func(code int, why string) ([]byte, string, *refusal) {
+		return nil, resultRefused, &refusal{code, why}
+	}
+	if r.Method != http.MethodPost {
+		out.Header().Set("Allow", http.MethodPost)
+		return refuse(http.StatusMethodNotAllowed, "must be POST")
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return refuse(http.StatusUnsupportedMediaType, "must be application/json")
+	}
+	if r.ContentLength > w.limit {
+		return refuse(http.StatusRequestEntityTooLarge, fmt.Sprintf("must have at most %d bytes", w.limit))
+	}
+	size := r.ContentLength
+	if size < 0 { // not said
+		size = w.limit
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), waitFor)
+	defer cancel()
+	if err := w.room.Acquire(ctx, size); err != nil {
+		return refuse(http.StatusServiceUnavailable, "too many reviews at a time")
+	}
+	defer w.room.Release(size)
+	body, err := read(http.MaxBytesReader(out, r.Body, w.limit), r.ContentLength)
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return refuse(http.StatusRequestEntityTooLarge, fmt.Sprintf("must have at most %d bytes", w.limit))
+	case err != nil:
+		return refuse(http.StatusBadRequest, "cannot be read")
+	}
+	request, err := parse(body)
+	if err != nil {
+		return refuse(http.StatusBadRequest, err.Error())
+	}
+	answer, err = w.review(request)
+	if err != nil {
+		w.seldom.Do(func() { w.log.Warn("a conversion is refused", zap.Error(err)) })
+		return failure(request.uid, err), resultFailed, nil
+	}
+	return answer, resultConverted, nil
+}
+
+// read a body into one piece of memory if its length is known.
+func read(body io.Reader, length int64) ([]byte, error) {
+	if length < 0 {
+		return io.ReadAll(body)
+	}
+	text := make([]byte, length)
+	_, err := io.ReadFull(body, text)
+	return text, err
+}
