@@ -137,6 +137,12 @@ func KubernetesReasons() Reasons {
 	return Reasons{Created: "SuccessfulCreate", CreateFailed: "FailedCreate", UpdateFailed: "FailedUpdate", Deleted: "SuccessfulDelete", DeleteFailed: "FailedDelete"}
 }
 
+// InVersions is the watch of a kind that has these versions.
+func (w Watch) InVersions(k versions.Kind) Watch {
+	w.Versions = &k
+	return w
+}
+
 // WithDefaults fills in what is left out.
 func (w Watch) WithDefaults() Watch {
 	if w.Name == "" {

@@ -84,5 +84,5 @@ func (o Operator) may(path string) bool {
 	}
 	standard := !strings.Contains(first, ".") && first != "stoic" && !slices.Contains(effects, first)
 	return standard || strings.HasPrefix(path, "k8s.io/apimachinery/") || slices.Contains(o.Imports, path) ||
-		slices.Contains([]string{"stoic/schema", "stoic/convert", "stoic/controller", "stoic/controller/program"}, path)
+		slices.Contains([]string{"stoic/schema", "stoic/convert", "stoic/convert/versions", "stoic/controller", "stoic/controller/program"}, path)
 }

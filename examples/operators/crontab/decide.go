@@ -23,7 +23,7 @@ func labels(h *schema.Head) map[string]string {
 // Watches is that of CronTabs.
 func Watches() []controller.Watch {
 	owns := []*controller.Owned{{Resource: schema.Jobs(), Selector: label, Labels: labels, Relabel: true, Slim: controller.SlimJob, Reasons: controller.KubernetesReasons()}}
-	return []controller.Watch{controller.Typed(schema.Resource{Group: group, Version: "v1", Plural: "crontabs", Kind: "CronTab"}, decide, owns, convert.Default(fill), convert.Validate(validate))}
+	return []controller.Watch{controller.Typed(schema.Resource{Group: group, Version: "v1", Plural: "crontabs", Kind: "CronTab"}, decide, owns, convert.Default(fill), convert.Validate(validate)).InVersions(Versions())}
 }
 
 // run is the Job of one.

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"stoic/convert/versions"
 	"stoic/examples/operators/crontab/schedule"
 	"stoic/schema"
 )
@@ -111,6 +112,14 @@ type CronTabStatus struct {
 type Run struct {
 	Name string    `json:"name"`
 	UID  types.UID `json:"uid"`
+}
+
+// Versions of a CronTab: v1beta1 has a schedule, called cron, and an image. What else v1 has comes back with the next conversion.
+func Versions() versions.Kind {
+	newer := []string{"spec.replicas", "spec.command", "spec.timeZone", "spec.suspend", "spec.concurrencyPolicy", "spec.startingDeadlineSeconds",
+		"spec.successfulJobsHistoryLimit", "spec.failedJobsHistoryLimit"}
+	return versions.Kind{Group: group, Name: "CronTab", Hub: "v1", Annotation: group + "/conversion", Versions: []versions.Version{
+		{Name: "v1beta1", HubOnly: newer, Moves: []versions.Move{{Here: "spec.cron", Hub: "spec.cronSpec"}}}}}
 }
 
 // nameLimit of a CronTab, in characters: that of its Job is up to eleven longer, and a label takes 63.

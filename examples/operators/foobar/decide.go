@@ -35,7 +35,7 @@ func Watches() []controller.Watch {
 			convert.Default(func(f *FooBar) {
 				f.Spec.Type = cmp.Or(f.Spec.Type, "Copy")
 				f.Spec.TargetNamespace = cmp.Or(f.Spec.TargetNamespace, f.Namespace)
-			})),
+			})).InVersions(Versions()),
 		controller.Typed(schema.Resource{Group: group, Version: "v1alpha1", Plural: "clusterfoobars", Kind: "ClusterFooBar", Cluster: true}, func(_ *ClusterFooBar, o controller.Observed) controller.Plan { return decide(o) }, owns,
 			convert.Default(func(f *ClusterFooBar) { f.Spec.Type = cmp.Or(f.Spec.Type, "Copy") })),
 	}

@@ -1,6 +1,10 @@
 package foobar
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/convert/versions"
+)
 
 // FooBar keeps a ConfigMap.
 //
@@ -85,4 +89,10 @@ type ClusterFooBarSpec struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	TargetNamespace string `json:"targetNamespace" stoic:"required,minLength=1,name=dnsLabel"`
+}
+
+// Versions of a FooBar: in v1beta1 the type is called mode. All else is the same, so nothing is ever lost.
+func Versions() versions.Kind {
+	return versions.Kind{Group: group, Name: "FooBar", Hub: "v1alpha1", Annotation: group + "/conversion",
+		Versions: []versions.Version{{Name: "v1beta1", Moves: []versions.Move{{Here: "spec.mode", Hub: "spec.type"}}}}}
 }

@@ -1,0 +1,2 @@
+// Package served writes and reads, for tests, what is installed for kinds of several versions.
+package served
