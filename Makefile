@@ -132,6 +132,7 @@ generate: ## write what is generated: CRDs, reference tables, rules, dashboards,
 	go run ./schema/crd
 	$(foreach example,$(EXAMPLES),$(call EXAMPLE_CRDS,$(example)) &&) true
 	$(V2BETA1_CRDS)
+	go test -count=1 -run '^TestVersions$$' ./deploy ./examples/operators/foobar ./examples/operators/crontab -update
 	go run ./docs/reference/tables
 	go run ./deploy/integrations/generate
 	go run ./deploy/monitoring/generate

@@ -1,2 +1,2 @@
-// Package served writes and reads, for tests, what is installed for kinds of several versions.
+// Package served answers one question: WHAT IS INSTALLED FOR THE KINDS OF SEVERAL VERSIONS OF THIS PROJECT? Tests ask it.
 package served

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	sigsyaml "sigs.k8s.io/yaml"
+
+	"stoic/controller/access"
+	"stoic/controller/conversion/manifest"
+)
+
+// certificateFlags say what for a certificate is made.
+type certificateFlags struct {
+	file, secret string
+	days         int
+}
+
+func newCertificateCommand() *cobra.Command {
+	var f certificateFlags
+	cmd := &cobra.Command{
+		Use:   "certificate -f FILE",
+		Short: "Print the Secret and the CRDs of a conversion webhook with a certificate that is made for it",
+		Long: `Read manifests, make a certificate for the Service that their CRDs name as a conversion webhook, and print all of them again,
+with the certificate's authority in the CRDs and with the certificate and its key in a Secret. To renew it, run it again and apply what
+it prints: the webhook reads the Secret again. It works for any operator. The key of the authority is not kept.
+
+Where cert-manager makes certificates, it can do without: see docs/versions.md.`,
+		Example: `  kubectl kustomize overlay | stoic webhook certificate -f - | kubectl apply --server-side -f -`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.run(cmd.InOrStdin(), cmd.OutOrStdout(), time.Now())
+		},
+	}
+	cmd.Flags().StringVarP(&f.file, "filename", "f", "", `manifests; "-" is standard input`)
+	cmd.Flags().StringVar(&f.secret, "secret", "", "name of the Secret (default: that of the Service)")
+	cmd.Flags().IntVar(&f.days, "days", 365, "how long the certificate is valid")
+	return cmd
+}
+
+func (f *certificateFlags) run(in io.Reader, out io.Writer, now time.Time) error {
+	const longest = 3650
+	switch {
+	case f.file == "":
+		return usageError(errors.New("--filename: not found, must be a file of manifests"))
+	case f.days < 1 || f.days > longest:
+		return usageError(fmt.Errorf("--days: found %d, must be 1 to %d", f.days, longest))
+	}
+	if f.file != "-" {
+		file, err := os.Open(f.file)
+		if err != nil {
+			return usageError(fmt.Errorf("--filename: %w", err))
+		}
+		defer file.Close()
+		in = file
+	}
+	all, err := manifestsOf(in)
+	if err != nil {
+		return err
+	}
+	var service [2]string // namespace and name
+	var webhooks []map[string]any
+	for _, m := range all {
+		webhook, name := conversionOf(m)
+		switch {
+		case webhook == nil:
+			continue
+		case service != [2]string{} && service != name:
+			return fmt.Errorf("the CRDs name two Services, %s/%s and %s/%s, must name one", service[0], service[1], name[0], name[1])
+		}
+		service, webhooks = name, append(webhooks, webhook)
+	}
+	if len(webhooks) == 0 {
+		return errors.New("no CRD names a Service as its conversion webhook")
+	}
+	secret := f.secret
+	if secret == "" {
+		secret = service[1]
+	}
+	host := service[1] + "." + service[0] + ".svc"
+	authority, crt, key, err := manifest.Certificate(now, time.Duration(f.days)*24*time.Hour, host, host+".cluster.local")
+	if err != nil {
+		return err
+	}
+	for _, w := range webhooks {
+		w["caBundle"] = authority
+	}
+	return printAll(out, append(all, map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": secret, "namespace": service[0]},
+		"type": "kubernetes.io/tls", "data": map[string]any{access.CertFile: crt, access.KeyFile: key}}))
+}
+
+// manifestsOf a stream of YAML or JSON documents. Those that are empty are left out.
+func manifestsOf(in io.Reader) (all []map[string]any, err error) {
+	for decoder := yaml.NewYAMLOrJSONDecoder(in, 1<<16); ; {
+		var raw runtime.RawExtension
+		if err := decoder.Decode(&raw); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("document %d: %w", len(all)+1, err)
+		}
+		var m map[string]any
+		if len(raw.Raw) == 0 {
+			continue
+		}
+		if err := json.Unmarshal(raw.Raw, &m); err != nil { // keeps integers
+			return nil, fmt.Errorf("document %d: %w", len(all)+1, err)
+		}
+		if len(m) > 0 {
+			all = append(all, m)
+		}
+	}
+}
+
+// conversionOf a CRD is what says how its webhook is reached, and the Service; nil for what is no CRD that names one.
+func conversionOf(m map[string]any) (client map[string]any, service [2]string) {
+	if m["kind"] != "CustomResourceDefinition" {
+		return nil, service
+	}
+	at := m
+	for _, key := range []string{"spec", "conversion", "webhook", "clientConfig"} {
+		at, _ = at[key].(map[string]any)
+	}
+	s, _ := at["service"].(map[string]any)
+	service[0], _ = s["namespace"].(string)
+	if service[1], _ = s["name"].(string); service[0] == "" || service[1] == "" {
+		return nil, [2]string{}
+	}
+	return at, service
+}
+
+func printAll(out io.Writer, all []map[string]any) error {
+	var b bytes.Buffer
+	for _, m := range all {
+		text, err := sigsyaml.Marshal(m)
+		if err != nil {
+			return fmt.Errorf("write %v: %w", m["kind"], err)
+		}
+		b.WriteString("---\n")
+		b.Write(text)
+	}
+	if _, err := out.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}

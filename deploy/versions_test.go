@@ -1,0 +1,86 @@
+package deploy
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"stoic/test/served"
+	trainingversions "stoic/training/versions"
+)
+
+// TestVersions: the component has the versions that follow from the table.
+func TestVersions(t *testing.T) {
+	served.Patch(t, "components/versions/tfjobs.yaml", *update, served.CRD(t, "crd/tfjobs.yaml"), trainingversions.TFJob(), served.Service("kubeflow", "training-operator-conversion"))
+}
+
+// TestVersionsComponent: an overlay with the component renders, and what the parts say of each other holds.
+func TestVersionsComponent(t *testing.T) {
+	overlay, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := filepath.Rel(overlay, here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.ReplaceAll("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nnamespace: kubeflow\nresources: [TO/crd, TO/rbac, TO/controller]\ncomponents: [TO/components/namespace, TO/components/versions]\n", "TO", to)
+	if err := os.WriteFile(filepath.Join(overlay, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all := objects(t, kustomize(t, overlay))
+	at := func(object any, keys ...any) any {
+		for _, key := range keys {
+			switch k := key.(type) {
+			case string:
+				m, _ := object.(map[string]any)
+				object = m[k]
+			case int:
+				l, _ := object.([]any)
+				if k >= len(l) {
+					return nil
+				}
+				object = l[k]
+			}
+		}
+		return object
+	}
+	var crd, deployment, service any
+	for id, o := range all {
+		switch at(o, "kind") {
+		case "CustomResourceDefinition":
+			if at(o, "metadata", "name") == "tfjobs.kubeflow.org" {
+				crd = o
+			} else if at(o, "spec", "conversion") != nil {
+				t.Errorf("%s is converted", id)
+			}
+		case "Deployment":
+			deployment = o
+		case "Service":
+			if at(o, "metadata", "name") == "training-operator-conversion" {
+				service = o
+			}
+		}
+	}
+	for i, want := range []string{"v1", "v1beta2", "v1beta1", "v1alpha2"} {
+		if got := at(crd, "spec", "versions", i, "name"); got != want || at(crd, "spec", "versions", i, "storage") != (i == 0) {
+			t.Errorf("version %d is %v, want %s; only the first is stored", i, got, want)
+		}
+	}
+	if client := at(crd, "spec", "conversion", "webhook", "clientConfig", "service"); at(client, "name") != at(service, "metadata", "name") || at(client, "namespace") != at(service, "metadata", "namespace") || at(client, "path") != "/convert" {
+		t.Errorf("the CRD names %v", client)
+	}
+	for key, value := range at(service, "spec", "selector").(map[string]any) {
+		if at(deployment, "spec", "template", "metadata", "labels", key) != value {
+			t.Errorf("the Service selects no pod of the Deployment: %s=%v", key, value)
+		}
+	}
+	if at(service, "spec", "publishNotReadyAddresses") != true {
+		t.Error("a pod that waits for the webhook to be ready is not reached")
+	}
+}
