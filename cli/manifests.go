@@ -14,11 +14,11 @@ import (
 	"stoic/training/kinds"
 )
 
-// manifestsOf a demonstration, in the order in which they are installed.
-type manifestsOf struct{ wrong, crds, others, right []byte }
+// stageManifests a demonstration, in the order in which they are installed.
+type stageManifests struct{ wrong, crds, others, right []byte }
 
 // add those of a guest.
-func (m *manifestsOf) add(g guest) error {
+func (m *stageManifests) add(g guest) error {
 	for _, one := range []struct {
 		into  *[]byte
 		names []string

@@ -163,7 +163,7 @@ func (s *stage) install(ctx context.Context, jobs []example) error {
 	if err != nil {
 		return err
 	}
-	texts := manifestsOf{wrong: manifests(jobs, true), crds: crds, others: others, right: manifests(jobs, false)}
+	texts := stageManifests{wrong: manifests(jobs, true), crds: crds, others: others, right: manifests(jobs, false)}
 	for _, g := range s.guests {
 		if err := texts.add(g); err != nil {
 			return err

@@ -86,7 +86,7 @@ func TestBuiltInExamples(t *testing.T) {
 // TestGuests: the files of an operator that runs beside that of jobs are there, and fit together.
 func TestGuests(t *testing.T) {
 	for _, g := range guests() {
-		var all manifestsOf
+		var all stageManifests
 		if err := all.add(g); err != nil {
 			t.Fatal(err)
 		}

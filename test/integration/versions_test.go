@@ -25,7 +25,7 @@ import (
 	"stoic/cli/cluster"
 	"stoic/controller/access"
 	"stoic/controller/conversion"
-	installed "stoic/controller/conversion/manifest"
+	versionsmanifest "stoic/controller/conversion/manifest"
 	"stoic/convert/versions"
 	crontabversions "stoic/examples/operators/crontab"
 	foobarversions "stoic/examples/operators/foobar"
@@ -61,7 +61,7 @@ func TestVersions(t *testing.T) {
 		return `{"template":{"spec":{"containers":[{"name":"` + container + `","image":"x"}]}}}`
 	}
 	v2beta1 := served.CRD(t, root+"/deploy/mpijob-v2beta1/mpijobs.yaml").Spec.Versions[0]
-	installed.Thin(v2beta1.Schema.OpenAPIV3Schema)
+	versionsmanifest.Thin(v2beta1.Schema.OpenAPIV3Schema)
 	tf, mpi := `"tfReplicaSpecs":{"Worker":`+job("tensorflow")+`}`, `"mpiReplicaSpecs":{"Launcher":`+job("mpi")+`,"Worker":`+job("mpi")+`}`
 	training := []string{stoic, "webhook"}
 	for _, k := range []*servedKind{
@@ -136,7 +136,7 @@ func (k *servedKind) all() []string {
 
 func certificatesFor(t *testing.T, host string) (authority []byte, folder string) {
 	t.Helper()
-	authority, crt, key, err := installed.Certificate(time.Now(), time.Hour, host)
+	authority, crt, key, err := versionsmanifest.Certificate(time.Now(), time.Hour, host)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func certificatesFor(t *testing.T, host string) (authority []byte, folder string
 // install the CRD with all versions.
 func (k *servedKind) install(t *testing.T, r *rig, verb string, stored *crdv1.CustomResourceDefinition, webhook crdv1.WebhookClientConfig, others ...crdv1.CustomResourceDefinitionVersion) {
 	t.Helper()
-	crd, err := installed.CRD(stored, k.Kind, webhook, others...)
+	crd, err := versionsmanifest.CRD(stored, k.Kind, webhook, others...)
 	if err != nil {
 		t.Fatal(err)
 	}
