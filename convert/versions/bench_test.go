@@ -23,7 +23,8 @@ func large() map[string]any {
 	return gadget("v1", "spec: {policy: {clean: All, ttl: 5, suspend: true}, success: x, roles: {Launcher: "+role+", Worker: "+role+"}}\nstatus: {replicaStates: {Worker: {active: 1}}}")
 }
 
-// BenchmarkConvert has what a webhook does with one object beside HTTP: decoding, conversion, encoding. At most 0.2 ms.
+// BenchmarkConvert has what a webhook does with one object beside HTTP: decoding, conversion, encoding. The goal
+// is 0.2 ms; where a machine misses it, nearly all is decoding, as the parts show.
 func BenchmarkConvert(b *testing.B) {
 	c := converterOf(b, gadgets())
 	text := []byte(jsonOf(large()))

@@ -10,13 +10,14 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"net"
 	"time"
 )
 
 // lead before now from which a certificate holds: clocks differ.
 const lead = time.Hour
 
-// Certificate makes a certificate for these host names, in PEM, with its key. It is signed by an authority that is made for it and
+// Certificate makes a certificate for these host names and IP addresses, in PEM, with its key. It is signed by an authority that is made for it and
 // whose key is not kept: to renew it is to make both again. The authority is what API servers are to trust, the caBundle of a CRD.
 func Certificate(now time.Time, lasts time.Duration, hosts ...string) (authority, crt, key []byte, err error) {
 	if len(hosts) == 0 {
@@ -24,8 +25,15 @@ func Certificate(now time.Time, lasts time.Duration, hosts ...string) (authority
 	}
 	root := &x509.Certificate{Subject: pkix.Name{CommonName: "conversion authority of " + hosts[0]}, IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true,
 		KeyUsage: x509.KeyUsageCertSign}
-	leaf := &x509.Certificate{Subject: pkix.Name{CommonName: hosts[0]}, DNSNames: hosts, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	leaf := &x509.Certificate{Subject: pkix.Name{CommonName: hosts[0]}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		KeyUsage: x509.KeyUsageDigitalSignature, BasicConstraintsValid: true}
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			leaf.IPAddresses = append(leaf.IPAddresses, ip)
+		} else {
+			leaf.DNSNames = append(leaf.DNSNames, host)
+		}
+	}
 	rootKey, rootText, err := sign(root, root, nil, now, lasts)
 	if err != nil {
 		return nil, nil, nil, err

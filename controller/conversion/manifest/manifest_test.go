@@ -176,7 +176,7 @@ func TestWrongCRDs(t *testing.T) {
 // TestCertificate: it is signed by its authority, for its hosts and time alone.
 func TestCertificate(t *testing.T) {
 	now := time.Now()
-	authority, crt, key, err := Certificate(now, time.Hour, "a.ns.svc", "b")
+	authority, crt, key, err := Certificate(now, time.Hour, "a.ns.svc", "b", "127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,6 +195,8 @@ func TestCertificate(t *testing.T) {
 	}{
 		"now":             {"a.ns.svc", now, true},
 		"a clock behind":  {"b", now.Add(-30 * time.Minute), true},
+		"an address":      {"127.0.0.1", now, true},
+		"another address": {"127.0.0.2", now, false},
 		"too early":       {"b", now.Add(-2 * time.Hour), false},
 		"too late":        {"b", now.Add(2 * time.Hour), false},
 		"for another one": {"c", now, false},
