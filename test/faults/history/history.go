@@ -39,6 +39,9 @@ type Subject struct {
 	// Also are the other namespaces in which dependents, or events, may be. Events about cluster-scoped objects are in
 	// the namespace default.
 	Also []string
+	// Of are the resources whose objects belong to the run; nil: all that are watched. What else is watched is for the runs of others,
+	// and must change nothing here.
+	Of []schema.GroupVersionResource
 }
 
 // namespaces of all objects of the run.
@@ -46,6 +49,9 @@ func (s Subject) namespaces() []string { return append([]string{s.Namespace}, s.
 
 // takes says whether a version is one of the subject's run, if its namespace is.
 func (s Subject) takes(v Version) bool {
+	if s.Of != nil && !slices.Contains(s.Of, v.Resource) {
+		return false
+	}
 	name := about(v)
 	if name == s.Name {
 		return true

@@ -194,3 +194,18 @@ func TestQuiet(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestResourcesOfARun: what is watched for the runs of others is none of a run, whatever its name.
+func TestResourcesOfARun(t *testing.T) {
+	pods, jobs := schema.GroupVersionResource{Version: "v1", Resource: "pods"}, schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}
+	pod := &unstructured.Unstructured{Object: map[string]any{"kind": "Pod", "metadata": map[string]any{"namespace": "ns", "name": "j-0"}}}
+	for _, c := range []struct {
+		of   []schema.GroupVersionResource
+		want bool
+	}{{nil, true}, {[]schema.GroupVersionResource{jobs}, false}, {[]schema.GroupVersionResource{jobs, pods}, true}} {
+		s := Subject{Resource: jobs, Namespace: "ns", Name: "j", Of: c.of}
+		if got := s.takes(Version{Resource: pods, Object: pod}); got != c.want {
+			t.Errorf("a run of %v takes a pod: %v, want %v", c.of, got, c.want)
+		}
+	}
+}

@@ -69,9 +69,9 @@ const SandboxLabel = "faults.stoic/sandbox"
 // Subject is whose run it is, if the object has that name.
 func (s Scenario) Subject(p Places, name string) history.Subject {
 	if s.Cluster {
-		return history.Subject{Resource: s.Resource, Name: name, Also: []string{p.Namespace, p.Elsewhere, metav1.NamespaceDefault}}
+		return history.Subject{Resource: s.Resource, Name: name, Also: []string{p.Namespace, p.Elsewhere, metav1.NamespaceDefault}, Of: Resources([]Scenario{s})}
 	}
-	subject := history.Subject{Resource: s.Resource, Namespace: p.Namespace, Name: name}
+	subject := history.Subject{Resource: s.Resource, Namespace: p.Namespace, Name: name, Of: Resources([]Scenario{s})}
 	if p.Elsewhere != "" {
 		subject.Also = []string{p.Elsewhere}
 	}
