@@ -69,13 +69,21 @@ const SandboxLabel = "faults.stoic/sandbox"
 // Subject is whose run it is, if the object has that name.
 func (s Scenario) Subject(p Places, name string) history.Subject {
 	if s.Cluster {
-		return history.Subject{Resource: s.Resource, Name: name, Also: []string{p.Namespace, p.Elsewhere, metav1.NamespaceDefault}, Of: Resources([]Scenario{s})}
+		return history.Subject{Resource: s.Resource, Name: name, Also: []string{p.Namespace, p.Elsewhere, metav1.NamespaceDefault}, Of: s.watched()}
 	}
-	subject := history.Subject{Resource: s.Resource, Namespace: p.Namespace, Name: name, Of: Resources([]Scenario{s})}
+	subject := history.Subject{Resource: s.Resource, Namespace: p.Namespace, Name: name, Of: s.watched()}
 	if p.Elsewhere != "" {
 		subject.Also = []string{p.Elsewhere}
 	}
 	return subject
+}
+
+// watched are the resources of a run; nil of a scenario that is no operator's, of which places alone are known.
+func (s Scenario) watched() []schema.GroupVersionResource {
+	if s.Operator == nil {
+		return nil
+	}
+	return Resources([]Scenario{s})
 }
 
 // fill replaces {name}, {namespace} and {elsewhere} by what they are in the run of a subject.
