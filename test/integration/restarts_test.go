@@ -54,6 +54,10 @@ func limitReached(t *testing.T, r *rig) {
 	if got, want := head.Status.Condition(training.Failed).Message, "Job job has failed because it has reached the specified backoff limit"; got != want {
 		t.Errorf("message: %s, want %s", got, want)
 	}
+	await(t, "the end on record, if a pod is missing", func() (bool, string) { // the status says so first
+		head = r.head(t, ns, "job")
+		return head.Ledger.Terminal == training.Failed || len(r.pods(t, ns, "job")) == 3, fmt.Sprintf("%+v", head.Ledger)
+	})
 	if head.Ledger.Restarts != 3 {
 		t.Errorf("on record: %+v, want 3 restarts", head.Ledger)
 	}
