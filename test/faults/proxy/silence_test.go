@@ -191,16 +191,20 @@ func TestSilenceOf(t *testing.T) {
 		t.Errorf("struck %q before there was a fault", got)
 	}
 	watches := map[string]*watching{"upper": begin(t, upper, p, pods+"?watch=true"), "lower": begin(t, lower, p, pods+"?watch=true")}
-	var struck string
+	struck := make(chan string, 1) // The client may see the cut before Do returns.
 	track.Inject(Fault{At: 2, Act: Before{Do: func() {
-		struck = track.Struck()
-		p.SilenceOf(struck)
+		name := track.Struck()
+		p.SilenceOf(name)
+		struck <- name
 	}}})
 	if got := ask(t, lower, p, "POST", pods, pod("job-0")); got.Code != 201 {
 		t.Errorf("before the fault: %+v", got)
 	}
-	if got := ask(t, upper, p, "POST", pods, pod("job-1")); got.Err == nil || struck != "upper" {
-		t.Errorf("the dead, %q, was told %+v", struck, got)
+	if got := ask(t, upper, p, "POST", pods, pod("job-1")); got.Err == nil {
+		t.Errorf("the dead was told %+v", got)
+	}
+	if got := <-struck; got != "upper" {
+		t.Errorf("struck %q", got)
 	}
 	watches["upper"].mustBreak(t)
 	if got := ask(t, upper, p, "POST", pods, pod("job-2")); got.Err == nil {
