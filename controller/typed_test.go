@@ -35,6 +35,10 @@ func TestTypedStatus(t *testing.T) {
 		"an empty list":        {nil, &widgetStatus{Parts: []string{}}, false},
 		"none before":          {nil, &widgetStatus{Parts: []string{"b"}}, true},
 		"wiped":                {map[string]any{"parts": []any{"a"}}, &widgetStatus{}, true},
+		"another type":         {map[string]any{"parts": "a"}, &widgetStatus{}, true},
+		"an item of another":   {map[string]any{"parts": []any{int64(1)}}, &widgetStatus{}, true},
+		"a status of another":  {"a", &widgetStatus{}, true},
+		"an unknown field":     {map[string]any{"part": "a"}, &widgetStatus{}, false},
 	} {
 		w := Typed(r, func(*widget, Observed) Plan { return Plan{Status: test.now} }, nil)
 		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "g/v1", "kind": "Widget", "metadata": map[string]any{"name": "a"}, "status": test.was}}

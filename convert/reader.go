@@ -70,17 +70,20 @@ func (r *Reader) Take(problems, warnings []schema.Problem) {
 	r.warnings.take(warnings)
 }
 
-// readLeniently decodes what is well-formed and leaves out the rest, in silence.
-func (r *Reader) readLeniently(s *Shape, raw any, target reflect.Value) {
+// readLeniently decodes what is well-formed and leaves out the rest, without a problem or a warning. It returns whether a value was
+// left out; a field that the type does not have is none.
+func (r *Reader) readLeniently(s *Shape, raw any, target reflect.Value) (leftOut bool) {
 	was := *r
 	defer func() {
 		*r = was
 		if recover() != nil { // a type's own decoder
 			target.SetZero()
+			leftOut = true
 		}
 	}()
 	r.problems, r.warnings, r.lenient = findings{silent: true}, findings{silent: true}, true
 	r.Walk(s, raw, target)
+	return r.problems.count > 0
 }
 
 // Count is how many problems have been found so far; nothing was found in between if it is the same before and after.

@@ -217,7 +217,7 @@ func (l *layout) read(r *Reader, head *schema.Head, raw map[string]any, into ref
 	l.readMeta(r, head, raw, into)
 	if l.status != nil {
 		status := reflect.ValueOf(head.Status).Elem()
-		r.readLeniently(l.statusShape, raw["status"], status)
+		head.StatusUnfit = r.readLeniently(l.statusShape, raw["status"], status)
 		if target := into.FieldByIndex(l.status); target.Kind() != reflect.Pointer {
 			target.Set(status)
 		} else if raw["status"] != nil {

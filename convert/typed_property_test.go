@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"math"
@@ -53,7 +54,26 @@ func checkTyped(t rapid.TB, read func(*unstructured.Unstructured) *Result, raw m
 	if object, ok := got.Object.(*gadget); ok {
 		sameAsDecoder(t, raw, object)
 	}
+	statusFits(t, read, raw, got)
 	return got
+}
+
+// statusFits: a status that is written as it was read has nothing left that does not fit, so that it is written once.
+func statusFits(t rapid.TB, read func(*unstructured.Unstructured) *Result, raw map[string]any, got *Result) {
+	t.Helper()
+	written := maps.Clone(raw)
+	var status any
+	if err := kjson.Unmarshal(schema.JSON(got.Status), &status); err != nil {
+		t.Fatal(err)
+	}
+	if written == nil {
+		written = map[string]any{}
+	}
+	written["status"] = status
+	again := read(&unstructured.Unstructured{Object: written})
+	if again.StatusUnfit || !bytes.Equal(schema.JSON(got.Status), schema.JSON(again.Status)) {
+		t.Fatalf("the status of %s is written as %s, and read as %s; unfit %t", new(Encoder).Encode(raw), schema.JSON(got.Status), schema.JSON(again.Status), again.StatusUnfit)
+	}
 }
 
 // sameAsDecoder: what is accepted is what the decoder of the API machinery makes of the same JSON.

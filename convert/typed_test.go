@@ -246,7 +246,7 @@ func TestTypedHead(t *testing.T) {
 	})
 	got := Typed[gadget](gadgets())(u)
 	deleted := metav1.Unix(0, 0)
-	want := &schema.Head{Resource: gadgets(), ObservedGeneration: 2, Begun: true,
+	want := &schema.Head{Resource: gadgets(), ObservedGeneration: 2, Begun: true, StatusUnfit: true,
 		Meta: metav1.ObjectMeta{Name: "g", Namespace: "n", UID: "u", ResourceVersion: "7", Generation: 3, Finalizers: []string{"a/b", "c/d"},
 			CreationTimestamp: metav1.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), DeletionTimestamp: &deleted},
 		Status: &gadgetStatus{ObservedGeneration: 2, Counts: map[string]int32{"a": 1}, Conditions: []metav1.Condition{{Type: "Ready", Reason: "R"}, {Type: "Done"}}}}
@@ -257,7 +257,7 @@ func TestTypedHead(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	for _, u := range []*unstructured.Unstructured{nil, {}, gadgetIn(map[string]any{"target": "x"}, map[string]any{"status": map[string]any{}})} {
-		if got := Typed[gadget](gadgets())(u); got.Begun || !cmp.Equal(got.Status, any(&gadgetStatus{})) || got.ObservedGeneration != 0 {
+		if got := Typed[gadget](gadgets())(u); got.Begun || got.StatusUnfit || !cmp.Equal(got.Status, any(&gadgetStatus{})) || got.ObservedGeneration != 0 {
 			t.Errorf("%+v", got.Head)
 		}
 	}

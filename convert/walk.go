@@ -89,7 +89,7 @@ func (r *Reader) object(s *Shape, raw map[string]any, target reflect.Value) {
 	for key, value := range raw {
 		r.Member(s, raw, key, value, target)
 	}
-	if s.needs != nil || s.required != nil || s.oneOf != nil || s.checks != nil {
+	if !r.lenient && (s.needs != nil || s.required != nil || s.oneOf != nil || s.checks != nil) { // none of them leaves a value out
 		r.whole(s, raw)
 	}
 }
@@ -143,7 +143,7 @@ func (r *Reader) dict(s *Shape, raw map[string]any, target reflect.Value) {
 	if !r.room(len(raw)) {
 		return
 	}
-	if s.limits != nil {
+	if s.limits != nil && !r.lenient {
 		r.size(s.limits, raw, len(raw))
 	}
 	if target.IsValid() {
@@ -189,7 +189,7 @@ func (r *Reader) list(s *Shape, raw []any, target reflect.Value) {
 	if !r.room(len(raw)) {
 		return
 	}
-	if s.limits != nil {
+	if s.limits != nil && !r.lenient {
 		r.size(s.limits, raw, len(raw))
 	}
 	if r.lenient && target.IsValid() {
@@ -225,9 +225,10 @@ func (r *Reader) listLeniently(s *Shape, raw []any, target reflect.Value) {
 		r.Leave()
 		if value != nil && s.elem.readable(value, r.problems.count == before) {
 			kept++
-		} else {
-			item.SetZero()
+			continue
 		}
+		item.SetZero()
+		r.problems.count++ // a null, of which Walk says nothing
 	}
 	target.Set(items.Slice3(0, kept, kept))
 }

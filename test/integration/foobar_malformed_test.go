@@ -1,9 +1,16 @@
 package integration
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // malformedFooBars are specs that an API server with an open schema stores; path is where the first problem of each is.
@@ -41,22 +48,38 @@ func malformedFooBars() []malformed {
 
 // oddStatuses are what an open schema takes as a status.
 func oddStatuses() []string {
-	return []string{`7`, `text`, `[1]`, `{target: 4}`, `{conditions: none}`, `{conditions: [1, null, {type: Ready}]}`, `{observedGeneration: many}`,
-		`{conditions: [{type: Odd, status: Perhaps, reason: "", message: 3}]}`}
+	return []string{`7`, `"text"`, `[1]`, `{"target": 4}`, `{"conditions": "none"}`, `{"conditions": [1, null, {"type": "Ready"}]}`, `{"observedGeneration": "many"}`,
+		`{"conditions": [{"type": "Odd", "status": "Perhaps", "reason": "", "message": 3}]}`}
 }
 
-// storeMalformed stores all, each with a status of an odd shape, and some that are well-formed beside them.
+// storeMalformed stores all, and some that are well-formed beside them, each with a status of an odd shape.
 func (f *foobars) storeMalformed(t *testing.T) {
 	t.Helper()
 	var all []string
-	odd := oddStatuses()
-	for i, m := range malformedFooBars() {
-		all = append(all, foobar("FooBar", m.name, m.spec)+"status: "+odd[i%len(odd)]+"\n")
+	for _, m := range malformedFooBars() {
+		all = append(all, foobar("FooBar", m.name, m.spec))
 	}
-	for i, status := range odd {
-		all = append(all, foobar("FooBar", fmt.Sprintf("sound-%d", i), fmt.Sprintf("{target: sound-%d}", i))+"status: "+status+"\n")
+	for i := range oddStatuses() {
+		all = append(all, foobar("FooBar", fmt.Sprintf("sound-%d", i), fmt.Sprintf("{target: sound-%d}", i)))
 	}
 	f.kubectl(t, []byte(strings.Join(all, "---\n")), "-n", "malformed", "create", "-f", "-")
+	odd := oddStatuses()
+	for i, m := range malformedFooBars() {
+		f.patchStatus(t, m.name, `{"op": "add", "path": "/status", "value": `+odd[i%len(odd)]+`}`)
+	}
+	for i, status := range odd {
+		f.patchStatus(t, fmt.Sprintf("sound-%d", i), `{"op": "add", "path": "/status", "value": `+status+`}`)
+	}
+}
+
+// patchStatus applies one step of a JSON patch to a status. An API server drops the status of a creation.
+func (f *foobars) patchStatus(t *testing.T, name, step string) {
+	t.Helper()
+	_, err := f.dynamic.Resource(runtimeschema.GroupVersionResource{Group: "test.example.com", Version: "v1alpha1", Resource: "foobars"}).Namespace("malformed").
+		Patch(context.Background(), name, types.JSONPatchType, []byte("["+step+"]"), metav1.PatchOptions{}, "status")
+	if err != nil {
+		t.Fatalf("patch the status of %s with %s: %v", name, step, err)
+	}
 }
 
 // foobarMalformed: each has its condition and its event with the exact path, and those beside them are served.
@@ -79,5 +102,25 @@ func foobarMalformed(t *testing.T, f *foobars) {
 	}
 	if got := f.maps(t, ns); got != strings.Join(sound, " ") {
 		t.Errorf("ConfigMaps %s, want %v", got, sound)
+	}
+}
+
+// foobarStatusOfAnotherType: with an open schema, a status that somebody gives a value of another type is written again, also
+// if what else it says is right.
+func foobarStatusOfAnotherType(t *testing.T, f *foobars) {
+	f.kubectl(t, nil, "replace", "-f", root+"/test/fixtures/foobars-open.yaml")
+	defer f.kubectl(t, nil, "replace", "-f", foobarDeploy+"/crd")
+	was, steps := f.read(t, "malformed", "sound-0").Object["status"], []string{`{"op": "add", "path": "/status/conditions/-", "value": 7}`,
+		`{"op": "add", "path": "/status/conditions/0", "value": null}`}
+	for _, status := range oddStatuses() {
+		steps = append(steps, `{"op": "add", "path": "/status", "value": `+status+`}`)
+	}
+	for _, step := range steps {
+		f.patchStatus(t, "sound-0", step)
+		await(t, "the status to be put right after "+step, func() (bool, string) {
+			now := f.read(t, "malformed", "sound-0").Object["status"]
+			diff := cmp.Diff(was, now, cmpopts.IgnoreMapEntries(func(key string, _ any) bool { return key == "lastTransitionTime" }))
+			return diff == "", diff
+		})
 	}
 }

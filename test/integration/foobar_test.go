@@ -58,6 +58,7 @@ func TestFooBar(t *testing.T) {
 		})
 	})
 	t.Run("idle", func(t *testing.T) { foobarIdle(t, f, p) })
+	t.Run("status of another type", func(t *testing.T) { foobarStatusOfAnotherType(t, f) })
 	p.stop(t)
 	t.Run("killed", func(t *testing.T) { foobarKilled(t, f) })
 	t.Run("CRD recreated", func(t *testing.T) { foobarCRDRecreated(t, f) })

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stoic/controller"
@@ -93,9 +92,7 @@ func decide(c *CronTab, o controller.Observed) controller.Plan {
 		}
 	}
 	next.Conditions = schema.Conditions(was.Conditions, o.Head.Meta.Generation, o.Now, t.ready, stalled)
-	if !equality.Semantic.DeepEqual(was, next) {
-		t.plan.Status, t.plan.Summary = next, t.plan.Rule+" "+t.ready.Reason
-	}
+	t.plan.Status, t.plan.Summary = next, t.plan.Rule+" "+t.ready.Reason
 	return t.plan
 }
 

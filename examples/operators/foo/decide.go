@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -69,9 +68,7 @@ func decide(foo *Foo, o controller.Observed) controller.Plan {
 	for _, c := range serving { // more than one only while the Deployment gets another name
 		next.AvailableReplicas += c.Object.(state).available
 	}
-	if plan.Summary = ready.Reason; !equality.Semantic.DeepEqual(status, next) {
-		plan.Status = next
-	}
+	plan.Status, plan.Summary = next, ready.Reason
 	return plan
 }
 

@@ -3,7 +3,6 @@ package foobar
 import (
 	"cmp"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -78,9 +77,7 @@ func decide(o controller.Observed) controller.Plan {
 	if keep != nil {
 		next.Target, next.TargetNamespace = keep.Name, keep.Namespace
 	}
-	if plan.Summary = ready.Reason; !equality.Semantic.DeepEqual(status, next) {
-		plan.Status = next
-	}
+	plan.Status, plan.Summary = next, ready.Reason
 	return plan
 }
 

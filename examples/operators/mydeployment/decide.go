@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stoic/controller"
@@ -58,9 +57,7 @@ func decide(d *MyDeployment, o controller.Observed) controller.Plan {
 		conditions = r.report(n, n-unavailable)
 	}
 	r.status.Conditions = schema.Conditions(r.was.Conditions, o.Head.Meta.Generation, o.Now, conditions...)
-	if r.plan.Rule, r.plan.Summary = conditions[0].Reason, conditions[0].Reason; !equality.Semantic.DeepEqual(r.was, r.status) {
-		r.plan.Status = r.status
-	}
+	r.plan.Status, r.plan.Rule, r.plan.Summary = r.status, conditions[0].Reason, conditions[0].Reason
 	return r.plan
 }
 
