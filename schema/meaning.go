@@ -38,7 +38,7 @@ func (c Code) explain() explanation {
 		return explanation{"A field is not part of the API. This is a warning: the field has no effect and the job runs.",
 			"Use the name that the message suggests, or remove the field."}
 	case MisplacedField:
-		return explanation{"A field exists, but not where it stands, or something else decides in its place. This is a warning: the field has no effect and the job runs.",
+		return explanation{"A field exists, but not where it stands, or something else decides in its place. This is a warning: the job runs, and the field has no effect unless the message says that it is used.",
 			"Move it to the place that the message names, or remove it."}
 	case MissingField:
 		return explanation{"A field that must be set is absent or empty.",

@@ -28,6 +28,9 @@ type Kind struct {
 	// AnyCase: the author may write the names of replica types in any case. Other programs look for the exact names, so it is
 	// on only where the users of a kind rely on it.
 	AnyCase bool
+	// FlatPolicy: the kind's first v1 had fields of the run policy in the spec. Where spec.runPolicy lacks them, they count there.
+	// They reach the operator only under CRDs that declare them, such as Arena's; ours do not.
+	FlatPolicy bool
 	// Container names the container that trains; its exit code is the replica's ("tensorflow").
 	Container string
 	// FirstContainer: the environment and all else goes to the first container of a pod, whatever its name, and the exit

@@ -28,7 +28,7 @@ type Result struct {
 //	head      metadata and status, leniently           head.go, status.go, ledger.go
 //	identity  is it of this kind, has it a name        convert.Reader.Spec
 //	walk      does every value fit its type, and rules convert.Reader.Walk, shape.go
-//	check     does it make sense                       policy.go, replica types.go, pod.go, name.go, convert.Reader.PodTemplate, Kind.Check
+//	check     does it make sense                       policy.go, flat.go, replica types.go, pod.go, name.go, convert.Reader.PodTemplate, Kind.Check
 //	lower     defaults, template, the kind's own part  replica types.go, template.go, Kind.Lower
 //
 // Each step tells all it finds and continues with what is sound, so that one look names everything.
@@ -86,7 +86,7 @@ func (r *reader) spec(s *convert.Shape, raw map[string]any, head *training.Head,
 	before := r.Count()
 	options := r.kind.Options()
 	for key, value := range raw {
-		if key != "runPolicy" && key != r.kind.ReplicaSpecsField {
+		if key != "runPolicy" && key != r.kind.ReplicaSpecsField && !r.isFlat(key, value) {
 			r.Member(s, raw, key, value, reflect.Indirect(reflect.ValueOf(options)))
 		}
 	}
@@ -95,6 +95,7 @@ func (r *reader) spec(s *convert.Shape, raw map[string]any, head *training.Head,
 	r.EnterField(s, raw, "runPolicy")
 	job := &training.Job{Head: head, Policy: r.policy(raw["runPolicy"])}
 	r.Leave()
+	r.flat(raw, &job.Policy)
 	if job.Policy.Scheduling.Queue == "" {
 		job.Policy.Scheduling.Queue = queue
 	}

@@ -14,15 +14,7 @@ func (r *reader) policy(raw any) training.RunPolicy {
 	var spec training.RunPolicySpec
 	r.Walk(shapes.Of(reflect.TypeFor[training.RunPolicySpec]()), raw, reflect.ValueOf(&spec).Elem())
 	fields, _ := raw.(map[string]any)
-	policy := training.RunPolicy{
-		TTL:      limit(spec.TTLSecondsAfterFinished),
-		Deadline: limit(spec.ActiveDeadlineSeconds),
-		Backoff:  limit(spec.BackoffLimit),
-		Suspend:  spec.Suspend != nil && *spec.Suspend,
-	}
-	if clean := spec.CleanPodPolicy; clean != nil && *clean != "" {
-		policy.CleanPods = training.CleanPodPolicy(*clean)
-	}
+	policy := policyOf(spec)
 	if manager := spec.ManagedBy; manager != nil && *manager != r.kind.ManagedByUs() && *manager != training.ManagedByMultiKueue {
 		r.ProblemIn("managedBy", schema.InvalidValue, schema.Quote(*manager),
 			convert.OneOf([]string{r.kind.ManagedByUs(), training.ManagedByMultiKueue}), "leave it out for this operator")
@@ -38,6 +30,20 @@ func (r *reader) policy(raw any) training.RunPolicy {
 			MinResources:   r.minResources(fields),
 		}
 		r.Leave()
+	}
+	return policy
+}
+
+// policyOf is a policy without what its scheduling says.
+func policyOf(spec training.RunPolicySpec) training.RunPolicy {
+	policy := training.RunPolicy{
+		TTL:      limit(spec.TTLSecondsAfterFinished),
+		Deadline: limit(spec.ActiveDeadlineSeconds),
+		Backoff:  limit(spec.BackoffLimit),
+		Suspend:  spec.Suspend != nil && *spec.Suspend,
+	}
+	if clean := spec.CleanPodPolicy; clean != nil && *clean != "" {
+		policy.CleanPods = training.CleanPodPolicy(*clean)
 	}
 	return policy
 }

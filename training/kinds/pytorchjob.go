@@ -130,9 +130,10 @@ var pyTorchJobKind = &training.Kind{
 		{Name: master, Label: "master", Replicas: 1, Only: 1},
 		{Name: worker, Label: "worker", Replicas: 1},
 	},
-	Container: "pytorch",
-	Port:      training.Port{Name: "pytorchjob-port", Number: 23456},
-	Restart:   training.RestartOnFailure,
+	FlatPolicy: true,
+	Container:  "pytorch",
+	Port:       training.Port{Name: "pytorchjob-port", Number: 23456},
+	Restart:    training.RestartOnFailure,
 
 	Own: []training.Default{
 		{Path: "spec.nprocPerNode", Value: `"auto"`, Means: "unless `elasticPolicy.nProcPerNode` says it"},
