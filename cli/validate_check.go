@@ -43,23 +43,13 @@ func (r *report) document(file string, doc document) { r.each(file, doc, r.objec
 
 // each calls see for the object in a document, or for those in a list.
 func (r *report) each(file string, doc document, see func(entry)) {
-	e := entry{file: file, doc: doc, node: &yamlnode.Node{Line: 1, Column: 1}}
-	text, err := yaml.YAMLToJSON(doc.text)
-	if err == nil {
-		err = kjson.Unmarshal(text, &e.raw)
-	}
+	e, err := parsed(file, doc)
 	if err != nil {
 		r.syntax(e, err)
 		return
 	}
-	var node yamlnode.Node
-	if yamlnode.Unmarshal(doc.text, &node) == nil && len(node.Content) > 0 {
-		e.node = &node
-	}
-	fields, _ := e.raw.(map[string]any)
-	kind, _ := fields["kind"].(string)
-	items, ok := fields["items"].([]any)
-	if !ok || !strings.HasSuffix(kind, "List") {
+	items, ok := itemsOf(e.raw)
+	if !ok {
 		see(e)
 		return
 	}
@@ -70,6 +60,31 @@ func (r *report) each(file string, doc document, see func(entry)) {
 	}
 }
 
+// parsed reads a document. The entry has a place also where it cannot be read.
+func parsed(file string, doc document) (e entry, err error) {
+	e = entry{file: file, doc: doc, node: &yamlnode.Node{Line: 1, Column: 1}}
+	text, err := yaml.YAMLToJSON(doc.text)
+	if err == nil {
+		err = kjson.Unmarshal(text, &e.raw)
+	}
+	if err != nil {
+		return e, err
+	}
+	var node yamlnode.Node
+	if yamlnode.Unmarshal(doc.text, &node) == nil && len(node.Content) > 0 {
+		e.node = &node
+	}
+	return e, nil
+}
+
+// itemsOf a list of objects.
+func itemsOf(raw any) (items []any, ok bool) {
+	fields, _ := raw.(map[string]any)
+	kind, _ := fields["kind"].(string)
+	items, ok = fields["items"].([]any)
+	return items, ok && strings.HasSuffix(kind, "List")
+}
+
 // lineInError finds where a YAML error is, and what it is, in the words of the parser.
 var lineInError = regexp.MustCompile(`(?:yaml: )?(?:line (\d+): )?([^\n]*)$`)
 
@@ -77,6 +92,15 @@ const templateHint = "this looks like a template that is not rendered; pipe `hel
 
 // syntax tells of a document that is not YAML.
 func (r *report) syntax(e entry, err error) {
+	at, p := unreadable(e, err)
+	r.Summary.Documents++
+	object := checked{file: e.file}
+	r.add(e, &object, "error", at, p)
+	r.finish(object)
+}
+
+// unreadable says why a document is not YAML, and where.
+func unreadable(e entry, err error) (place, schema.Problem) {
 	message := err.Error()
 	if inner := errors.Unwrap(err); inner != nil {
 		message = inner.Error()
@@ -93,10 +117,7 @@ func (r *report) syntax(e entry, err error) {
 	if bytes.Contains(e.doc.text, []byte("{{")) {
 		p.Hint = templateHint
 	}
-	r.Summary.Documents++
-	object := checked{file: e.file}
-	r.add(e, &object, "error", at, p)
-	r.finish(object)
+	return at, p
 }
 
 // object checks one object, if it is of a kind that this program serves, or that --crd names.

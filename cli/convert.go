@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"stoic/training/versions/offline"
+)
+
+// convertFlags are the flags of convert.
+type convertFlags struct {
+	files       []string
+	recursive   bool
+	output      string
+	to          string
+	gpusPerNode int64
+}
+
+func newConvertCommand() *cobra.Command {
+	var f convertFlags
+	cmd := &cobra.Command{
+		Use:   "convert [-f] FILE|DIR|-...",
+		Short: "Write manifests of older operators as jobs of kubeflow.org/v1",
+		Long: `Convert reads manifests and prints them with the jobs that were written for older operators as jobs of kubeflow.org/v1.
+It needs no cluster. Other documents are printed as they are. Order and comments are kept where what they are about is;
+what could not be carried, and what was written for the first time since its absence means another thing in v1, is
+listed on standard error, with file, line and column.
+
+It converts ` + formsText() + `.
+
+What cannot be converted is left out, with an error. Pipe the result into "stoic validate -": a mistake in the manifest is
+a mistake in the result.
+
+Exit code: 0 done, 1 a document could not be converted, 2 a file could not be read or the call was wrong.`,
+		Example: `  # Convert a manifest, and check the result
+  stoic convert -f old.yaml > new.yaml
+  stoic validate new.yaml
+
+  # Convert what a template renders to
+  helm template ./chart | stoic convert -f - | kubectl apply -f -
+
+  # Convert an MPIJob that names a number of GPUs, for nodes with eight
+  stoic convert -f mpijob.yaml --gpus-per-node 8`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.files = append(slices.Clone(f.files), args...)
+			if err := f.check(cmd); err != nil {
+				return err
+			}
+			return f.run(cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVarP(&f.files, "filename", "f", nil, "a file, a folder, or - for standard input; may be given more than once")
+	flags.BoolVarP(&f.recursive, "recursive", "R", false, "also look into the folders of a folder")
+	flags.StringVarP(&f.output, "output", "o", "yaml", `"yaml" or "json"`)
+	flags.StringVar(&f.to, "to", "v1", `the version to convert to; there is "v1" alone`)
+	flags.Int64Var(&f.gpusPerNode, "gpus-per-node", 0, "how many GPUs, or other processing units, a node has, for MPIJobs of v1alpha1 that name their sum alone")
+	for name, values := range map[string][]cobra.Completion{"output": {"yaml", "json"}, "to": {"v1"}} {
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // these flags are defined above
+	}
+	return cmd
+}
+
+// formsText lists what is converted, a kind and group after the other.
+func formsText() string {
+	var names []string
+	versions := map[string][]string{}
+	for _, form := range offline.Forms() {
+		name, version, _ := strings.Cut(form, "/")
+		if versions[name] == nil {
+			names = append(names, name)
+		}
+		versions[name] = append(versions[name], version)
+	}
+	for i, name := range names {
+		names[i] = name + " in " + strings.Join(versions[name], ", ")
+	}
+	return strings.Join(names, ";\n") + ".\nA TFJob or PyTorchJob of v1 is converted if its run policy is flat in the spec"
+}
+
+func (f *convertFlags) check(cmd *cobra.Command) error {
+	switch {
+	case f.output != "yaml" && f.output != "json":
+		return usageError(fmt.Errorf(`--output: found %q, must be "yaml" or "json"`, f.output))
+	case f.to != "v1":
+		return usageError(fmt.Errorf(`--to: found %q, must be "v1"`, f.to))
+	case cmd.Flags().Changed("gpus-per-node") && (f.gpusPerNode < 1 || f.gpusPerNode > math.MaxInt32):
+		return usageError(fmt.Errorf("--gpus-per-node: found %d, must be from 1 to %d", f.gpusPerNode, math.MaxInt32))
+	case len(f.files) == 0:
+		return usageError(errors.New("nothing to convert: name a file or a folder, or - for standard input"))
+	}
+	return nil
+}
+
+// run converts every document of every file, and continues after a file that it cannot read.
+func (f *convertFlags) run(in io.Reader, out, errOut io.Writer) error {
+	c := converting{convertFlags: f}
+	sources, unreadable := sourcesOf(f.files, f.recursive)
+	for _, s := range sources {
+		content, err := s.read(in)
+		if err != nil {
+			unreadable = append(unreadable, err)
+			continue
+		}
+		c.source(s.name, content)
+	}
+	fmt.Fprintf(&c.talk, "%s: %d converted, %d as before, %d could not be converted\n", plural(c.converted+c.same+c.failed, "object"), c.converted, c.same, c.failed)
+	if _, err := errOut.Write(c.talk.Bytes()); err != nil {
+		return fmt.Errorf("print what was lost: %w", err)
+	}
+	if _, err := out.Write(c.out.Bytes()); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	switch {
+	case len(unreadable) > 0:
+		return &exitError{code: 2, err: errors.Join(unreadable...)}
+	case c.failed > 0:
+		return &exitError{code: 1}
+	}
+	return nil
+}
+
+// converting is what has been read so far.
+type converting struct {
+	*convertFlags
+	out, talk               bytes.Buffer
+	converted, same, failed int
+}
+
+func (c *converting) source(file string, content []byte) {
+	for _, doc := range documents(content, file == standardInput) {
+		c.document(cmp.Or(doc.file, file), doc)
+	}
+}

@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+	"pgregory.net/rapid"
+	"sigs.k8s.io/yaml"
+
+	"stoic/training/versions/offline"
+)
+
+// TestConvertGolden runs the command in the first line of each testdata/convert/*.txtar in a folder that holds the archive's files, and
+// compares what it prints with its file "want". A file "stdin" is standard input.
+func TestConvertGolden(t *testing.T) {
+	files, err := filepath.Glob("testdata/convert/*.txtar")
+	if err != nil || len(files) < 8 {
+		t.Fatal("too few golden files", files, err)
+	}
+	for _, file := range files {
+		file, err := filepath.Abs(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { convertGolden(t, file) })
+	}
+}
+
+func convertGolden(t *testing.T, file string) {
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, stdin, want := t.TempDir(), "", ""
+	var inputs []txtar.File
+	for _, f := range archive.Files {
+		switch f.Name {
+		case "want":
+			want = string(f.Data)
+			continue
+		case "stdin":
+			stdin = string(f.Data)
+		default:
+			write(t, filepath.Join(folder, f.Name), f.Data)
+		}
+		inputs = append(inputs, f)
+	}
+	t.Chdir(folder)
+	command, _, _ := strings.Cut(string(archive.Comment), "\n")
+	var out, talk bytes.Buffer
+	code := Main(strings.Fields(command), strings.NewReader(stdin), &out, &talk)
+	got := out.String() + "== stderr\n" + talk.String() + "== exit " + strconv.Itoa(code) + "\n"
+	if *update {
+		archive.Files = append(inputs, txtar.File{Name: "want", Data: []byte(got)})
+		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestConvertCalls(t *testing.T) {
+	missing := outside(t)
+	empty := t.TempDir()
+	for call, test := range map[string]struct {
+		code int
+		says string
+	}{
+		"":                     {2, "nothing to convert"},
+		"-o xml -":             {2, `--output: found "xml", must be "yaml" or "json"`},
+		"--to v1beta1 -":       {2, `--to: found "v1beta1", must be "v1"`},
+		"--gpus-per-node 0 -":  {2, "--gpus-per-node: found 0, must be from 1"},
+		"--gpus-per-node -8 -": {2, "--gpus-per-node: found -8, must be from 1"},
+		"-f " + missing:        {2, missing},
+		empty:                  {2, "no file ends in .yaml"},
+		"-":                    {0, "0 objects: 0 converted, 0 as before, 0 could not be converted"},
+	} {
+		out, errOut, code := called(append([]string{"stoic", "convert"}, strings.Fields(call)...)...)
+		if code != test.code || !strings.Contains(errOut, test.says) || out != "" {
+			t.Errorf("%q: code %d, stdout %q, stderr %q, want %d %s", call, code, out, errOut, test.code, test.says)
+		}
+	}
+}
+
+// convertText is what becomes of a text.
+func convertText(text []byte, output string) (out, talk string, failed int) {
+	c := converting{convertFlags: &convertFlags{output: output, gpusPerNode: 8}}
+	c.source("x.yaml", text)
+	return c.out.String(), c.talk.String(), c.failed
+}
+
+// TestConvertInPlace: however a manifest is written, its text in place says what the conversion says, no comment of what stays is lost,
+// and it is converted once.
+func TestConvertInPlace(t *testing.T) {
+	const manifest = `# c0
+apiVersion: kubeflow.org/v1beta2 # c1
+kind: TFJob
+metadata: {name: a}
+spec:
+`
+	parts := []string{"  # c2\n  cleanPodPolicy: All # c3\n", "  backoffLimit: 3 # c4\n", "  # c5\n  tfReplicaSpecs: # c6\n    Worker: # c7\n      replicas: 2 # c8\n      template:\n        spec:\n          containers:\n          # c9\n          - name: tensorflow # c10\n            image: tf\n",
+		"  on: 1 # c11\n", "  ttlSecondsAfterFinished: 017 # c12\n", "  x: [1, 2.50, ~, 'a', \"b\"] # c13\n", "  w: |\n    a\n    # no comment\n", "  \"quoted key\": {a: b} # c14\n", "  z: >-\n    folded\n    text\n"}
+	rapid.Check(t, func(t *rapid.T) {
+		text := manifest + strings.Join(rapid.Permutation(parts).Draw(t, "order")[:rapid.IntRange(1, len(parts)).Draw(t, "parts")], "")
+		var raw map[string]any
+		if err := yaml.Unmarshal([]byte(text), &raw); err != nil {
+			t.Fatal(err)
+		}
+		out, talk, failed := convertText([]byte(text), "yaml")
+		if failed > 0 || strings.Contains(talk, "comments and order") {
+			t.Fatalf("%s\n%s", text, talk)
+		}
+		want, _ := offline.Convert(raw, offline.Options{})
+		var got map[string]any
+		if err := yaml.Unmarshal([]byte(out), &got); err != nil {
+			t.Fatalf("%v in\n%s", err, out)
+		}
+		if wants, gots := jsonOf(t, want.Object), jsonOf(t, got); wants != gots {
+			t.Fatalf("%s\nwant %s\ngot  %s", out, wants, gots)
+		}
+		for i := range 15 {
+			comment := "# c" + strconv.Itoa(i) + "\n"
+			if strings.Contains(text, comment) && !strings.Contains(out, comment) {
+				t.Fatalf("%s is gone from\n%s\nof\n%s", comment, out, text)
+			}
+		}
+		if again, _, _ := convertText([]byte(out), "yaml"); again != out {
+			t.Fatalf("converted again:\n%s\n%s", out, again)
+		}
+	})
+}
+
+func jsonOf(t rapid.TB, value any) string {
+	t.Helper()
+	text, err := yaml.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// FuzzConvert: any text has an answer. What is printed can be read, holds no more than was there, and is converted no further.
+func FuzzConvert(f *testing.F) {
+	files, err := filepath.Glob("../training/versions/offline/testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		f.Fatal("no seeds", err)
+	}
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, in := range archive.Files {
+			if strings.HasSuffix(in.Name, ".yaml") {
+				f.Add(in.Data)
+			}
+		}
+	}
+	for _, odd := range []string{"", "---\n---\n", "a: &a [*a]", "{", "\t", "%YAML 1.2\n---\nkind: TFJob\n", "kind: List\nitems: [1, {}]\n", "? [a]\n: b\n", "apiVersion: kubeflow.org/v1\nkind: TFJob\nspec: &s {backoffLimit: 1, <<: [{cleanPodPolicy: All}, {cleanPodPolicy: None}]}\n",
+		"kind: TFJob\napiVersion: kubeflow.org/v1beta1\nkind: TFJob\nspec: !!binary aGVsbG8=\n", "apiVersion: kubeflow.org/v1\nkind: TFJob\nspec: {yes: 1, cleanPodPolicy: no, backoffLimit: 0x1F, n: 1_000, t: 2001-01-01}\n"} {
+		f.Add([]byte(odd))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if len(text) > 1<<14 {
+			t.Skip()
+		}
+		for _, output := range []string{"yaml", "json"} {
+			out, talk, failed := convertText(text, output)
+			if strings.Contains(talk, "write the document") || strings.Contains(talk, "this is a bug") {
+				t.Fatal(talk)
+			}
+			if failed > 0 || output == "json" {
+				continue
+			}
+			again, talk, failed := convertText([]byte(out), output)
+			if failed > 0 {
+				t.Fatalf("printed what cannot be read: %s\n%s", talk, out)
+			}
+			if a, b := valuesIn(t, out), valuesIn(t, again); !reflect.DeepEqual(a, b) {
+				t.Fatalf("converted again:\n%s\n%s", out, again)
+			}
+		}
+	})
+}
+
+func valuesIn(t *testing.T, text string) (all []any) {
+	t.Helper()
+	for _, doc := range documents([]byte(text), false) {
+		e, err := parsed("", doc)
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, text)
+		}
+		all = append(all, e.raw)
+	}
+	return all
+}
