@@ -77,6 +77,8 @@ type Kind struct {
 	GangOverrides bool
 	// QueueAnnotation of an object names the queue of its gang, if spec.runPolicy.schedulingPolicy.queue does not.
 	QueueAnnotation string
+	// Unlike is another version of the kind whose jobs this one does not run, though API servers may convert them to it.
+	Unlike UnlikeVersion
 	// Sentences are the messages of the conditions of its jobs, if they differ from those of Job.Sentences.
 	Sentences func(job *Job) Sentences
 	// TellsEviction: the reason of Failed says so where nodes have evicted all pods that failed the job.
@@ -104,6 +106,16 @@ type Kind struct {
 	// Cluster is what the kind's functions may know of the cluster. Those of kinds.All know nothing; see In.
 	Cluster Cluster
 }
+
+// UnlikeVersion of a kind has the same shape, and jobs that expect another surrounding than this version gives them. Jobs that keep
+// content of it in AnnotationConversion are rejected.
+type UnlikeVersion struct {
+	Name       string // "v2beta1"; "" if there is none
+	Want, Hint string // of the Problem
+}
+
+// AnnotationConversion is where the conversion between versions keeps, by version, what the present version has no place for.
+const AnnotationConversion = "training.kubeflow.org/conversion"
 
 // KnownReplicaType is one replica type that a kind knows.
 type KnownReplicaType struct {

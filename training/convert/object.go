@@ -78,6 +78,7 @@ func (r *reader) job(head *training.Head, raw map[string]any) *training.Job {
 	}
 	meta, _ := raw["metadata"].(map[string]any)
 	annotations, _ := meta["annotations"].(map[string]any)
+	r.unlike(annotations)
 	queue, _ := annotations[r.kind.QueueAnnotation].(string) // no kind has an annotation without a name
 	return r.spec(whole.Field("spec"), spec, head, queue)
 }

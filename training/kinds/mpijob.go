@@ -99,6 +99,10 @@ var mpiJobKind = &training.Kind{
 	Sentences:   mpiSentences,
 
 	TellsEviction: true,
+
+	Unlike: training.UnlikeVersion{Name: "v2beta1",
+		Want: "have none: this operator starts the processes of a job of kubeflow.org/v1 by kubectl exec, and an image for v2beta1 expects SSH",
+		Hint: "submit it as kubeflow.org/v1; if its image runs in that way, remove the annotation"},
 }
 
 // mpiJob is the normal form of MPIJobOptions, and what follows from the templates.

@@ -2,7 +2,7 @@ package versions
 
 import "stoic/convert/versions"
 
-// Annotation is the key under which a job keeps what its present version has no place for.
+// Annotation, which is also training.AnnotationConversion, is the key under which a job keeps what its present version has no place for.
 const Annotation = "training.kubeflow.org/conversion"
 
 const group, stored = "kubeflow.org", "v1"

@@ -3,11 +3,13 @@ package versions
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/json"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
@@ -17,6 +19,7 @@ import (
 	"stoic/test/golden"
 	"stoic/test/untyped"
 	"stoic/training"
+	convertjob "stoic/training/convert"
 	"stoic/training/kinds"
 )
 
@@ -200,7 +203,46 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("%s %s is not served", k.Hub, k.Name)
 		}
 	}
+	if Annotation != training.AnnotationConversion {
+		t.Errorf("%s, and jobs are read by %s", Annotation, training.AnnotationConversion)
+	}
 	if Of("PyTorchJob") != nil {
 		t.Error("a PyTorchJob has one version")
+	}
+}
+
+// TestUnlike: a job of v2beta1 is rejected once it has been converted, one of v1 is a job, also after it has been read and written
+// back as v2beta1.
+func TestUnlike(t *testing.T) {
+	c := converterOf(t, "MPIJob")
+	pod := map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "mpi", "image": "x"}}}}}
+	job := func(version string, more map[string]any) map[string]any {
+		spec := map[string]any{"mpiReplicaSpecs": map[string]any{"Launcher": pod, "Worker": pod}}
+		maps.Copy(spec, more)
+		return map[string]any{"apiVersion": group + "/" + version, "kind": "MPIJob", "metadata": map[string]any{"name": "a", "namespace": "b"}, "spec": spec}
+	}
+	always := map[string]any{"mpiReplicaSpecs": map[string]any{"Launcher": map[string]any{"restartPolicy": "Never", "template": pod["template"]}, "Worker": pod}}
+	for name, test := range map[string]struct {
+		object  map[string]any
+		by      []string // versions that it passes through to v1
+		refused bool
+	}{
+		"v1":                                   {job("v1", nil), nil, false},
+		"v1, written back as v2beta1":          {job("v1", map[string]any{"mainContainer": "mpi"}), []string{"v2beta1"}, false},
+		"v2beta1":                              {job("v2beta1", nil), nil, true},
+		"v2beta1 with a field of its own":      {job("v2beta1", map[string]any{"sshAuthMountPath": "/home/mpiuser/.ssh"}), nil, true},
+		"v2beta1 with nothing but what v1 has": {job("v2beta1", always), nil, false},
+	} {
+		object := test.object
+		for _, version := range append(test.by, "v1") {
+			object = convertTo(t, c, object, version).Object
+		}
+		result := convertjob.Object(kinds.MPIJob(), &unstructured.Unstructured{Object: object})
+		if (result.Rejection != nil) != test.refused {
+			t.Errorf("%s: %+v", name, result.Rejection)
+		}
+		if r := result.Rejection; r != nil && (len(r.Problems) != 1 || !strings.Contains(r.Problems[0].Path, Annotation)) {
+			t.Errorf("%s: %v", name, r.Problems)
+		}
 	}
 }
