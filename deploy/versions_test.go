@@ -10,9 +10,12 @@ import (
 	trainingversions "stoic/training/versions"
 )
 
-// TestVersions: the component has the versions that follow from the table.
+// TestVersions: the components have the versions that follow from the tables.
 func TestVersions(t *testing.T) {
-	served.Patch(t, "components/versions/tfjobs.yaml", *update, served.CRD(t, "crd/tfjobs.yaml"), trainingversions.TFJob(), served.Service("kubeflow", "training-operator-conversion"))
+	webhook := served.Service("kubeflow", "training-operator-conversion")
+	served.Patch(t, "components/versions/tfjobs.yaml", *update, served.CRD(t, "crd/tfjobs.yaml"), trainingversions.TFJob(), webhook)
+	served.Patch(t, "components/mpijob-versions/mpijobs.yaml", *update, served.CRD(t, "crd/mpijobs.yaml"), trainingversions.MPIJob(), webhook,
+		served.Version(t, "mpijob-v2beta1/mpijobs.yaml"))
 }
 
 // TestVersionsComponent: an overlay with the component renders, and what the parts say of each other holds.
@@ -29,7 +32,7 @@ func TestVersionsComponent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := strings.ReplaceAll("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nnamespace: kubeflow\nresources: [TO/crd, TO/rbac, TO/controller]\ncomponents: [TO/components/namespace, TO/components/versions]\n", "TO", to)
+	text := strings.ReplaceAll("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nnamespace: kubeflow\nresources: [TO/crd, TO/rbac, TO/controller]\ncomponents: [TO/components/namespace, TO/components/versions, TO/components/mpijob-versions]\n", "TO", to)
 	if err := os.WriteFile(filepath.Join(overlay, "kustomization.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -50,14 +53,13 @@ func TestVersionsComponent(t *testing.T) {
 		}
 		return object
 	}
-	var crd, deployment, service any
+	crds := map[string]any{}
+	var deployment, service any
 	for id, o := range all {
 		switch at(o, "kind") {
 		case "CustomResourceDefinition":
-			if at(o, "metadata", "name") == "tfjobs.kubeflow.org" {
-				crd = o
-			} else if at(o, "spec", "conversion") != nil {
-				t.Errorf("%s is converted", id)
+			if at(o, "spec", "conversion") != nil {
+				crds[id] = o
 			}
 		case "Deployment":
 			deployment = o
@@ -67,13 +69,20 @@ func TestVersionsComponent(t *testing.T) {
 			}
 		}
 	}
-	for i, want := range []string{"v1", "v1beta2", "v1beta1", "v1alpha2"} {
-		if got := at(crd, "spec", "versions", i, "name"); got != want || at(crd, "spec", "versions", i, "storage") != (i == 0) {
-			t.Errorf("version %d is %v, want %s; only the first is stored", i, got, want)
-		}
+	wants := map[string][]string{"tfjobs": {"v1", "v1beta2", "v1beta1", "v1alpha2"}, "mpijobs": {"v1", "v2beta1"}}
+	if len(crds) != len(wants) {
+		t.Errorf("%d CRDs are converted", len(crds))
 	}
-	if client := at(crd, "spec", "conversion", "webhook", "clientConfig", "service"); at(client, "name") != at(service, "metadata", "name") || at(client, "namespace") != at(service, "metadata", "namespace") || at(client, "path") != "/convert" {
-		t.Errorf("the CRD names %v", client)
+	for plural, versions := range wants {
+		crd := crds["CustomResourceDefinition/"+plural+".kubeflow.org"]
+		for i, want := range append(versions, "") {
+			if got, _ := at(crd, "spec", "versions", i, "name").(string); got != want || got != "" && at(crd, "spec", "versions", i, "storage") != (i == 0) {
+				t.Errorf("version %d of %s is %q, want %q; only the first is stored", i, plural, got, want)
+			}
+		}
+		if client := at(crd, "spec", "conversion", "webhook", "clientConfig", "service"); at(client, "name") != at(service, "metadata", "name") || at(client, "namespace") != at(service, "metadata", "namespace") || at(client, "path") != "/convert" {
+			t.Errorf("the CRD of %s names %v", plural, client)
+		}
 	}
 	for key, value := range at(service, "spec", "selector").(map[string]any) {
 		if at(deployment, "spec", "template", "metadata", "labels", key) != value {

@@ -60,8 +60,7 @@ func TestVersions(t *testing.T) {
 	job := func(container string) string {
 		return `{"template":{"spec":{"containers":[{"name":"` + container + `","image":"x"}]}}}`
 	}
-	v2beta1 := served.CRD(t, root+"/deploy/mpijob-v2beta1/mpijobs.yaml").Spec.Versions[0]
-	versionsmanifest.Thin(v2beta1.Schema.OpenAPIV3Schema)
+	v2beta1 := served.Version(t, root+"/deploy/mpijob-v2beta1/mpijobs.yaml")
 	tf, mpi := `"tfReplicaSpecs":{"Worker":`+job("tensorflow")+`}`, `"mpiReplicaSpecs":{"Launcher":`+job("mpi")+`,"Worker":`+job("mpi")+`}`
 	training := []string{stoic, "webhook"}
 	for _, k := range []*servedKind{

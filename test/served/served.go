@@ -27,6 +27,15 @@ func CRD(t *testing.T, file string) *crdv1.CustomResourceDefinition {
 	return crd
 }
 
+// Version of a CRD that has one, as it is served beside others: without pod templates and defaults.
+func Version(t *testing.T, file string) crdv1.CustomResourceDefinitionVersion {
+	t.Helper()
+	v := CRD(t, file).Spec.Versions[0]
+	manifest.Thin(v.Schema.OpenAPIV3Schema)
+	manifest.WithoutDefaults(v.Schema.OpenAPIV3Schema)
+	return v
+}
+
 // Service is the webhook of a CRD, as a Service.
 func Service(namespace, name string) crdv1.WebhookClientConfig {
 	path, port := conversion.Path, int32(443)

@@ -31,6 +31,7 @@ import (
 func ofSeveralVersions() map[string]string {
 	return map[string]string{
 		"../../deploy/crd/tfjobs.yaml":                              "../../deploy/components/versions/tfjobs.yaml",
+		"../../deploy/crd/mpijobs.yaml":                             "../../deploy/components/mpijob-versions/mpijobs.yaml",
 		"../../examples/operators/foobar/deploy/crd/foobars.yaml":   "../../examples/operators/foobar/deploy/versions/foobars.yaml",
 		"../../examples/operators/crontab/deploy/crd/crontabs.yaml": "../../examples/operators/crontab/deploy/versions/crontabs.yaml",
 	}

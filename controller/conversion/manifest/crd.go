@@ -75,15 +75,27 @@ func Thin(node *crdv1.JSONSchemaProps) {
 	if keeps := node.XPreserveUnknownFields; keeps != nil && *keeps && node.Type == "object" {
 		node.Properties, node.Required, node.XValidations = nil, nil, nil
 	}
+	below(node, Thin)
+}
+
+// WithoutDefaults leaves the defaults out of a schema. API servers write those of the version of a request: an object of another
+// version that is edited in this one would get them, as if its author had asked for them.
+func WithoutDefaults(node *crdv1.JSONSchemaProps) {
+	node.Default = nil
+	below(node, WithoutDefaults)
+}
+
+// below a schema, change those of the properties, of all other properties, and of items.
+func below(node *crdv1.JSONSchemaProps, change func(*crdv1.JSONSchemaProps)) {
 	for name, child := range node.Properties {
-		Thin(&child)
+		change(&child)
 		node.Properties[name] = child
 	}
 	if node.AdditionalProperties != nil && node.AdditionalProperties.Schema != nil {
-		Thin(node.AdditionalProperties.Schema)
+		change(node.AdditionalProperties.Schema)
 	}
 	if node.Items != nil && node.Items.Schema != nil {
-		Thin(node.Items.Schema)
+		change(node.Items.Schema)
 	}
 }
 

@@ -173,6 +173,22 @@ func TestWrongCRDs(t *testing.T) {
 	}
 }
 
+// TestWithoutDefaults: none is left, at any depth, and nothing else changes.
+func TestWithoutDefaults(t *testing.T) {
+	const text = `{type: object, properties: {a: {type: string, default: x}, b: {type: object, default: {}, additionalProperties: {type: integer, default: 7}},
+c: {type: array, items: {type: object, properties: {default: {type: string, default: y}}}}, d: {type: object, additionalProperties: true}}}`
+	var schema, want crdv1.JSONSchemaProps
+	for into, text := range map[*crdv1.JSONSchemaProps]string{&schema: text, &want: strings.NewReplacer(", default: x", "", ", default: {}", "", ", default: 7", "", ", default: y", "").Replace(text)} {
+		if err := yaml.UnmarshalStrict([]byte(text), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	WithoutDefaults(&schema)
+	if diff := cmp.Diff(want, schema); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // TestCertificate: it is signed by its authority, for its hosts and time alone.
 func TestCertificate(t *testing.T) {
 	now := time.Now()
