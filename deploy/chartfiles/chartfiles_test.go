@@ -63,7 +63,7 @@ func TestCRDsAreWhole(t *testing.T) {
 	for _, f := range files {
 		texts[strings.TrimPrefix(f.path, "crd-files/")] = f.text
 	}
-	if want := len(kinds.All()) + 2; len(files) != want { // a second version of one kind, and the pod template
+	if want := len(kinds.All()) + 4; len(files) != want { // a second version of one kind, those of two that are converted, and the pod template
 		t.Errorf("%d files, want %d", len(files), want)
 	}
 	originals := map[string]string{"mpijobs-v2beta1.yaml": "mpijob-v2beta1/mpijobs.yaml"}
@@ -98,6 +98,22 @@ func TestSplitRefuses(t *testing.T) {
 	short, podTemplate, err := split([]byte("x: 1\n" + one))
 	if err != nil || string(short) != "spec:\n  a:\n"+placeholder+"  c: 2\n" || string(podTemplate) != templateKey[1:]+"                      b: 1\n" {
 		t.Errorf("%q, %q, %v", short, podTemplate, err)
+	}
+}
+
+// TestAddedRefuses what the template would not write.
+func TestAddedRefuses(t *testing.T) {
+	const version, conversion = "- {op: add, path: /spec/versions/-, value: {name: v2}}\n", "- {op: add, path: /spec/conversion, value: {strategy: None}}\n"
+	for name, patch := range map[string]string{
+		"no version": conversion, "another place": version + "- {op: add, path: /spec/scope, value: Cluster}\n", "a removal": "- {op: remove, path: /spec/versions/-}\n",
+		"no patch": "spec: {}\n", "no operation": "- {path: /spec/versions/-, values: {}}\n",
+	} {
+		if text, err := added([]byte(patch)); err == nil {
+			t.Errorf("%s: no error: %s", name, text)
+		}
+	}
+	if text, err := added([]byte(version + conversion)); err != nil || string(text) != "  - name: v2\n" {
+		t.Errorf("%q, %v", text, err)
 	}
 }
 

@@ -53,6 +53,11 @@ func crds(root string) (files []file, err error) {
 		}
 		files = append(files, file{"crd-files/" + name, append(fmt.Appendf(nil, header, from), short...)})
 	}
+	more, err := served(root)
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, more...)
 	// Without a header: it is put in the middle of a text.
 	return append(files, file{"crd-files/pod-template.yaml", shared}), nil
 }

@@ -3,7 +3,8 @@
 //	go run ./deploy/chartfiles          writes them
 //	go run ./deploy/chartfiles -check   lists those that are not as they would be written, and exits with 1
 //
-//	crd-files/               from deploy/crd and other versions of a kind: what follows the names of a CRD
+//	crd-files/               from deploy/crd and other versions of a kind: what follows the names of a CRD;
+//	                         from deploy/components: the versions that a CRD gets beside the stored one
 //	files/permissions.yaml   from deploy/rbac and deploy/*/rbac.yaml: the rules of each role
 //	README.md                from the comments of values.yaml
 package main

@@ -39,6 +39,9 @@ A namespace has one operator: a second release in it is refused. It would have t
 The operator's role has the rights that the values need: groups of a gang scheduler are its affair with ` + "`gangSchedulerName`" + ` or
 ` + "`nativeGangScheduling`" + `, autoscalers with kinds that can have one. ` + "`kubectl apply -k deploy`" + ` grants all of them.
 
+Jobs are served in several versions of their kind by ` + "`conversion`" + `: [docs/versions.md](../../docs/versions.md) says what for, and in which order
+its values are set.
+
 Needed for ` + "`render: skipIfMissing`" + `: Helm asks the cluster which kinds it serves. ` + "`helm template`" + ` asks no cluster; it is told by
 ` + "`--api-versions monitoring.coreos.com/v1/ServiceMonitor`" + `.
 

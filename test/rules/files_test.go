@@ -28,7 +28,7 @@ func touched() []string {
 // stoic convert says of them, are no part of a kind.
 func besides() map[string][]string {
 	return map[string][]string{"MPIJob": {"cli/controller.go", "deploy/rbac/mpijob.yaml", "deploy/rbac/Kustomization", "deploy/components/namespaced/kustomization.yaml",
-		"training/kinds/mpijob_pods.go", "training/kinds/v2beta1/", "training/versions/", "deploy/mpijob-v2beta1/",
+		"training/kinds/mpijob_pods.go", "training/kinds/v2beta1/", "training/versions/", "deploy/mpijob-v2beta1/", "deploy/components/mpijob-versions/",
 		"deploy/chart/templates/", "deploy/chart/crd-files/", "deploy/chart/values.yaml", "cli/convert.go"},
 		"XGBoostJob": {"training/versions/offline/"}}
 }

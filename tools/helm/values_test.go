@@ -53,6 +53,9 @@ func set(path string, to any) map[string]any {
 	return to.(map[string]any)
 }
 
+// authority is a caBundle: as the schema sees it, the beginning of a certificate.
+const authority = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg=="
+
 // used holds for each value another one than its default, as YAML of all values. What stands before "; " is the background: values
 // without which the one has no effect.
 func used() map[string]string {
@@ -85,11 +88,17 @@ func used() map[string]string {
 		"networkPolicy.apiServerCIDRs": "networkPolicy: {enabled: true}; networkPolicy: {enabled: true, apiServerCIDRs: [10.0.0.1/32]}",
 		"networkPolicy.apiServerPorts": "networkPolicy: {enabled: true}; networkPolicy: {enabled: true, apiServerPorts: [1]}",
 		"metrics.secure":               "metrics: {secure: true}", "metrics.readers": "metrics: {secure: true}; metrics: {secure: true, readers: [{namespace: a, name: b}]}",
-		"metrics.certificate.secretName":            "metrics: {secure: true}; metrics: {secure: true, certificate: {secretName: a}}",
-		"metrics.certificate.certManager.enabled":   "metrics: {secure: true}; metrics: {secure: true, certificate: {certManager: {enabled: true}}}",
-		"metrics.certificate.certManager.issuerRef": "metrics: {secure: true, certificate: {certManager: {enabled: true}}}; metrics: {secure: true, certificate: {certManager: {enabled: true, issuerRef: {name: a, kind: B, group: c}}}}",
-		"serviceMonitor.render":                     "serviceMonitor: {render: alwaysRender}",
-		"serviceMonitor.labels":                     monitor + "serviceMonitor: {render: alwaysRender, labels: {a: b}}", "serviceMonitor.interval": monitor + "serviceMonitor: {render: alwaysRender, interval: 30s}",
+		"metrics.certificate.secretName":               "metrics: {secure: true}; metrics: {secure: true, certificate: {secretName: a}}",
+		"metrics.certificate.certManager.enabled":      "metrics: {secure: true}; metrics: {secure: true, certificate: {certManager: {enabled: true}}}",
+		"metrics.certificate.certManager.issuerRef":    "metrics: {secure: true, certificate: {certManager: {enabled: true}}}; metrics: {secure: true, certificate: {certManager: {enabled: true, issuerRef: {name: a, kind: B, group: c}}}}",
+		"conversion.enabled":                           "conversion: {enabled: true}",
+		"conversion.kinds":                             "conversion: {enabled: true}; conversion: {enabled: true, kinds: [TFJob], certificate: {caBundle: " + authority + "}}",
+		"conversion.certificate.caBundle":              "conversion: {enabled: true}; conversion: {enabled: true, kinds: [MPIJob], certificate: {caBundle: " + authority + "}}",
+		"conversion.certificate.secretName":            "conversion: {enabled: true}; conversion: {enabled: true, certificate: {secretName: a}}",
+		"conversion.certificate.certManager.enabled":   "conversion: {enabled: true}; conversion: {enabled: true, certificate: {certManager: {enabled: true}}}",
+		"conversion.certificate.certManager.issuerRef": "conversion: {enabled: true, certificate: {certManager: {enabled: true}}}; conversion: {enabled: true, certificate: {certManager: {enabled: true, issuerRef: {name: a, kind: B, group: c}}}}",
+		"serviceMonitor.render":                        "serviceMonitor: {render: alwaysRender}",
+		"serviceMonitor.labels":                        monitor + "serviceMonitor: {render: alwaysRender, labels: {a: b}}", "serviceMonitor.interval": monitor + "serviceMonitor: {render: alwaysRender, interval: 30s}",
 		"podMonitor.render": "podMonitor: {render: alwaysRender}", "podMonitor.labels": "podMonitor: {render: alwaysRender}; podMonitor: {render: alwaysRender, labels: {a: b}}",
 		"podMonitor.interval":   "podMonitor: {render: alwaysRender}; podMonitor: {render: alwaysRender, interval: 30s}",
 		"prometheusRule.render": "prometheusRule: {render: alwaysRender}", "prometheusRule.runbooks": "prometheusRule: {render: alwaysRender}; prometheusRule: {render: alwaysRender, runbooks: 'https://a/'}", "prometheusRule.labels": "prometheusRule: {render: alwaysRender}; prometheusRule: {render: alwaysRender, labels: {a: b}}",
@@ -218,17 +227,26 @@ func TestWrongValues(t *testing.T) {
 		"serviceMonitor: {interval: 1d1s1h}": "/serviceMonitor/interval", "prometheusRule: {runbooks: 'https://a/\"b/'}": "/prometheusRule/runbooks",
 		"serviceMonitor: {render: always}": "/serviceMonitor/render", "serviceMonitor: {render: off}": "/serviceMonitor/render", "podMonitor: {interval: 30}": "/podMonitor/interval",
 		"prometheusRule: {runbooks: 'https://a/b'}": "/prometheusRule/runbooks", "prometheusRule: {runbooks: a/}": "/prometheusRule/runbooks",
+		"conversion: {kinds: [PyTorchJob]}": "/conversion/kinds/0", "conversion: {certificate: {caBundle: Y29udGVudA==}}": "/conversion/certificate/caBundle",
+		"conversion: {certificate: {secretName: A}}": "/conversion/certificate/secretName", "extraArgs: [--conversion-cert-path=/c]": "/extraArgs/0",
+		"extraVolumes: [{name: conversion}]": "/extraVolumes/0/name", "extraVolumeMounts: [{name: a, mountPath: /etc/training-operator-conversion}]": "/extraVolumeMounts/0/mountPath",
 		// What a schema cannot say, templates do.
-		"{replicas: 2, leaderElection: {enabled: false}}":               "replicas: more than one need leaderElection.enabled",
-		"{gangSchedulerName: volcano, nativeGangScheduling: true}":      "nativeGangScheduling: found beside gangSchedulerName",
-		"serviceAccount: {create: false}":                               "serviceAccount.name: must be set",
-		"metrics: {readers: [{name: a, namespace: b}]}":                 "metrics.readers: metrics are served to everybody",
-		"metrics: {certificate: {secretName: a}}":                       "metrics.certificate: metrics are served without TLS",
-		"metrics: {certificate: {certManager: {enabled: true}}}":        "metrics.certificate: metrics are served without TLS",
-		"{metrics: {secure: true}, podMonitor: {render: alwaysRender}}": "podMonitor: a PodMonitor cannot give",
-		"serviceMonitor: {render: failIfMissing}":                       "serviceMonitor.render is failIfMissing, and the cluster does not serve ServiceMonitor",
-		"podMonitor: {render: failIfMissing}":                           "podMonitor.render is failIfMissing",
-		"prometheusRule: {render: failIfMissing}":                       "prometheusRule.render is failIfMissing",
+		"{replicas: 2, leaderElection: {enabled: false}}":                                                                        "replicas: more than one need leaderElection.enabled",
+		"{gangSchedulerName: volcano, nativeGangScheduling: true}":                                                               "nativeGangScheduling: found beside gangSchedulerName",
+		"serviceAccount: {create: false}":                                                                                        "serviceAccount.name: must be set",
+		"metrics: {readers: [{name: a, namespace: b}]}":                                                                          "metrics.readers: metrics are served to everybody",
+		"metrics: {certificate: {secretName: a}}":                                                                                "metrics.certificate: metrics are served without TLS",
+		"metrics: {certificate: {certManager: {enabled: true}}}":                                                                 "metrics.certificate: metrics are served without TLS",
+		"{metrics: {secure: true}, podMonitor: {render: alwaysRender}}":                                                          "podMonitor: a PodMonitor cannot give",
+		"conversion: {kinds: [TFJob]}":                                                                                           "set conversion.enabled",
+		"conversion: {enabled: true, kinds: [TFJob]}":                                                                            "conversion.certificate.caBundle: must be set",
+		"conversion: {enabled: true, certificate: {caBundle: " + authority + ", certManager: {enabled: true}}}":                  "conversion.certificate.caBundle: found with certManager.enabled",
+		"{kinds: [TFJob], conversion: {enabled: true, kinds: [MPIJob], certificate: {caBundle: " + authority + "}}}":             "conversion.kinds: found MPIJob, must be one of kinds",
+		"{mpiJob: {version: v2beta1}, conversion: {enabled: true, kinds: [MPIJob], certificate: {caBundle: " + authority + "}}}": "conversion.kinds: found MPIJob, which is stored as v1",
+		"{crds: {enabled: false}, conversion: {enabled: true, kinds: [TFJob], certificate: {caBundle: " + authority + "}}}":      "conversion.kinds: the chart does not install their CRDs",
+		"serviceMonitor: {render: failIfMissing}":                                                                                "serviceMonitor.render is failIfMissing, and the cluster does not serve ServiceMonitor",
+		"podMonitor: {render: failIfMissing}":                                                                                    "podMonitor.render is failIfMissing",
+		"prometheusRule: {render: failIfMissing}":                                                                                "prometheusRule.render is failIfMissing",
 	}
 	for name, h := range load(t, other()) {
 		for wrong, names := range cases {

@@ -152,3 +152,56 @@ true
 {{- end -}}
 {{- end -}}
 {{- end -}}
+
+{{/* The Secret with the certificate of the conversion webhook; empty if that is not served. What contradicts other values fails. */}}
+{{- define "training-operator.conversionSecret" -}}
+{{- with .Values.conversion -}}
+{{- if .kinds -}}
+{{- if not .enabled -}}
+{{- fail "conversion.kinds: their CRDs name the webhook, which is not served; set conversion.enabled" -}}
+{{- end -}}
+{{- if not $.Values.crds.enabled -}}
+{{- fail "conversion.kinds: the chart does not install their CRDs; set crds.enabled" -}}
+{{- end -}}
+{{- if and (not .certificate.caBundle) (not .certificate.certManager.enabled) -}}
+{{- fail "conversion.certificate.caBundle: must be set for conversion.kinds, or certManager.enabled" -}}
+{{- end -}}
+{{- end -}}
+{{- if and .certificate.caBundle .certificate.certManager.enabled -}}
+{{- fail "conversion.certificate.caBundle: found with certManager.enabled, must be left out: cert-manager writes it into the CRDs" -}}
+{{- end -}}
+{{- range .kinds -}}
+{{- if not (hasKey (include "training-operator.kinds" $ | fromYaml) .) -}}
+{{- fail (printf "conversion.kinds: found %s, must be one of kinds" .) -}}
+{{- end -}}
+{{- end -}}
+{{- if and (has "MPIJob" .kinds) (ne $.Values.mpiJob.version "v1") -}}
+{{- fail "conversion.kinds: found MPIJob, which is stored as v1 then; leave mpiJob.version out" -}}
+{{- end -}}
+{{- if .enabled -}}
+{{- .certificate.secretName | default (printf "%s-conversion" $.Values.name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* A Certificate of cert-manager: a list of root, the end of its name, its Secret, the name of a Service, and the issuerRef. */}}
+{{- define "training-operator.certificate" -}}
+{{- $root := index . 0 -}}
+{{- $service := index . 3 -}}
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata:
+  name: {{ printf "%s-%s" $root.Values.name (index . 1) | quote }}
+  namespace: {{ $root.Release.Namespace | quote }}
+  labels:
+    {{- include "training-operator.labels" (list $root) | nindent 4 }}
+spec:
+  secretName: {{ index . 2 | quote }}
+  dnsNames:
+    - {{ printf "%s.%s.svc" $service $root.Release.Namespace | quote }}
+    - {{ printf "%s.%s.svc.cluster.local" $service $root.Release.Namespace | quote }}
+  privateKey:
+    rotationPolicy: Always
+  issuerRef:
+    {{- merge (deepCopy (index . 4)) (dict "name" $root.Values.name "kind" "Issuer") | toYaml | nindent 4 }}
+{{- end -}}
