@@ -2,10 +2,12 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,39 +22,66 @@ import (
 
 // certificateFlags say what for a certificate is made.
 type certificateFlags struct {
-	file, secret string
-	days         int
+	file, service, crds, secret string
+	days                        int
 }
 
 func newCertificateCommand() *cobra.Command {
 	var f certificateFlags
 	cmd := &cobra.Command{
-		Use:   "certificate -f FILE",
+		Use:   "certificate -f FILE | --service NAMESPACE/NAME",
 		Short: "Print the Secret and the CRDs of a conversion webhook with a certificate that is made for it",
 		Long: `Read manifests, make a certificate for the Service that their CRDs name as a conversion webhook, and print all of them again,
 with the certificate's authority in the CRDs and with the certificate and its key in a Secret. To renew it, run it again and apply what
 it prints: the webhook reads the Secret again. It works for any operator. The key of the authority is not kept.
 
+With --service it reads no manifests and prints the Secret alone, in which ca.crt is the authority.
+
 Where cert-manager makes certificates, it can do without: see docs/versions.md.`,
-		Example: `  kubectl kustomize overlay | stoic webhook certificate -f - | kubectl apply --server-side -f -`,
-		Args:    cobra.NoArgs,
+		Example: `  kubectl kustomize overlay | stoic webhook certificate -f - | kubectl apply --server-side -f -
+  stoic webhook certificate --service kubeflow/training-operator-conversion | kubectl apply --server-side -f -`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return f.run(cmd.InOrStdin(), cmd.OutOrStdout(), time.Now())
 		},
 	}
 	cmd.Flags().StringVarP(&f.file, "filename", "f", "", `manifests; "-" is standard input`)
+	cmd.Flags().StringVar(&f.service, "service", "", "namespace and name of the Service, with a slash between; instead of manifests")
+	cmd.Flags().StringVar(&f.crds, "crds", "", "file that the CRDs are written to, instead of being printed with the rest, to be applied after it")
 	cmd.Flags().StringVar(&f.secret, "secret", "", "name of the Secret (default: that of the Service)")
 	cmd.Flags().IntVar(&f.days, "days", 365, "how long the certificate is valid")
 	return cmd
 }
 
-func (f *certificateFlags) run(in io.Reader, out io.Writer, now time.Time) error {
+func (f *certificateFlags) check() error {
 	const longest = 3650
+	namespace, name, both := strings.Cut(f.service, "/")
 	switch {
-	case f.file == "":
-		return usageError(errors.New("--filename: not found, must be a file of manifests"))
+	case f.file == "" && f.service == "":
+		return usageError(errors.New("--filename: not found, must be a file of manifests, or --service be given"))
+	case f.file != "" && f.service != "":
+		return usageError(errors.New("--service: found with --filename, must be one of the two"))
+	case f.service != "" && (!both || namespace == "" || name == "" || strings.Contains(name, "/")):
+		return usageError(fmt.Errorf("--service: found %q, must be NAMESPACE/NAME", f.service))
+	case f.service != "" && f.crds != "":
+		return usageError(errors.New("--crds: found with --service, must be given with --filename"))
 	case f.days < 1 || f.days > longest:
 		return usageError(fmt.Errorf("--days: found %d, must be 1 to %d", f.days, longest))
+	}
+	return nil
+}
+
+func (f *certificateFlags) run(in io.Reader, out io.Writer, now time.Time) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	if f.service != "" {
+		namespace, name, _ := strings.Cut(f.service, "/")
+		secret, _, err := f.certificate(now, [2]string{namespace, name})
+		if err != nil {
+			return err
+		}
+		return printAll(out, []map[string]any{secret})
 	}
 	if f.file != "-" {
 		file, err := os.Open(f.file)
@@ -66,35 +95,76 @@ func (f *certificateFlags) run(in io.Reader, out io.Writer, now time.Time) error
 	if err != nil {
 		return err
 	}
-	var service [2]string // namespace and name
-	var webhooks []map[string]any
-	for _, m := range all {
-		webhook, name := conversionOf(m)
-		switch {
-		case webhook == nil:
-			continue
-		case service != [2]string{} && service != name:
-			return fmt.Errorf("the CRDs name two Services, %s/%s and %s/%s, must name one", service[0], service[1], name[0], name[1])
-		}
-		service, webhooks = name, append(webhooks, webhook)
+	service, webhooks, err := webhooksOf(all)
+	if err != nil {
+		return err
 	}
-	if len(webhooks) == 0 {
-		return errors.New("no CRD names a Service as its conversion webhook")
-	}
-	secret := f.secret
-	if secret == "" {
-		secret = service[1]
-	}
-	host := service[1] + "." + service[0] + ".svc"
-	authority, crt, key, err := manifest.Certificate(now, time.Duration(f.days)*24*time.Hour, host, host+".cluster.local")
+	secret, authority, err := f.certificate(now, service)
 	if err != nil {
 		return err
 	}
 	for _, w := range webhooks {
 		w["caBundle"] = authority
 	}
-	return printAll(out, append(all, map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": secret, "namespace": service[0]},
-		"type": "kubernetes.io/tls", "data": map[string]any{access.CertFile: crt, access.KeyFile: key}}))
+	rest := append(all, secret)
+	if f.crds != "" {
+		if rest, err = f.writeCRDs(rest); err != nil {
+			return err
+		}
+	}
+	return printAll(out, rest)
+}
+
+// webhooksOf manifests are what their CRDs say of how the webhook is reached, and its Service, which is one.
+func webhooksOf(all []map[string]any) (service [2]string, webhooks []map[string]any, err error) {
+	for _, m := range all {
+		webhook, name := conversionOf(m)
+		switch {
+		case webhook == nil:
+			continue
+		case service != [2]string{} && service != name:
+			return service, nil, fmt.Errorf("the CRDs name two Services, %s/%s and %s/%s, must name one", service[0], service[1], name[0], name[1])
+		}
+		service, webhooks = name, append(webhooks, webhook)
+	}
+	if len(webhooks) == 0 {
+		return service, nil, errors.New("no CRD names a Service as its conversion webhook")
+	}
+	return service, webhooks, nil
+}
+
+// certificate for a Service, by namespace and name, in a Secret, and the authority that has signed it.
+func (f *certificateFlags) certificate(now time.Time, service [2]string) (secret map[string]any, authority []byte, err error) {
+	host := service[1] + "." + service[0] + ".svc"
+	authority, crt, key, err := manifest.Certificate(now, time.Duration(f.days)*24*time.Hour, host, host+".cluster.local")
+	if err != nil {
+		return nil, nil, err
+	}
+	return map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": cmp.Or(f.secret, service[1]), "namespace": service[0]},
+		"type": "kubernetes.io/tls", "data": map[string]any{access.CertFile: crt, access.KeyFile: key, authorityFile: authority}}, authority, nil
+}
+
+// authorityFile is the key in a Secret that cert-manager has the authority under, too.
+const authorityFile = "ca.crt"
+
+// writeCRDs, those without a webhook among them, to their file, and return the other manifests.
+func (f *certificateFlags) writeCRDs(all []map[string]any) (rest []map[string]any, err error) {
+	var crds []map[string]any
+	for _, m := range all {
+		if m["kind"] == "CustomResourceDefinition" {
+			crds = append(crds, m)
+		} else {
+			rest = append(rest, m)
+		}
+	}
+	var b bytes.Buffer
+	if err := printAll(&b, crds); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(f.crds, b.Bytes(), 0o644); err != nil {
+		return nil, usageError(fmt.Errorf("--crds: %w", err))
+	}
+	return rest, nil
 }
 
 // manifestsOf a stream of YAML or JSON documents. Those that are empty are left out.

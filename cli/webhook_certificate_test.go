@@ -53,6 +53,67 @@ func TestWebhookCertificate(t *testing.T) {
 	}
 }
 
+// TestCertificateOfService: the Secret alone, with the authority that has signed what is in it.
+func TestCertificateOfService(t *testing.T) {
+	out, errOut, code := called("stoic", "webhook", "certificate", "--service=ns/gadget-conversion", "--secret=other")
+	if code != 0 {
+		t.Fatalf("code %d, %s", code, errOut)
+	}
+	all, err := manifestsOf(strings.NewReader(out))
+	if err != nil || len(all) != 1 || all[0]["kind"] != "Secret" {
+		t.Fatalf("%v, %v", err, all)
+	}
+	if meta := all[0]["metadata"].(map[string]any); meta["name"] != "other" || meta["namespace"] != "ns" {
+		t.Errorf("%v", meta)
+	}
+	data := all[0]["data"].(map[string]any)
+	pair, err := tls.X509KeyPair(decoded(t, data["tls.crt"]), decoded(t, data["tls.key"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(decoded(t, data["ca.crt"])) {
+		t.Fatal("no authority")
+	}
+	if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: pool, DNSName: "gadget-conversion.ns.svc"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCRDsApart: what has to be applied after the rest is in a file of its own, and has no private key.
+func TestCRDsApart(t *testing.T) {
+	dir := t.TempDir()
+	in, crds := filepath.Join(dir, "in.yaml"), filepath.Join(dir, "crds.yaml")
+	bare := "---\nkind: CustomResourceDefinition\nmetadata: {name: widgets.example.com}\n"
+	if err := os.WriteFile(in, []byte(webhookCRD+"---\nkind: Service\nmetadata: {name: a}\n"+bare), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, errOut, code := called("stoic", "webhook", "certificate", "-f", in, "--crds", crds)
+	if code != 0 {
+		t.Fatalf("code %d, %s", code, errOut)
+	}
+	text, err := os.ReadFile(crds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for printed, want := range map[string]string{out: "Service Secret", string(text): "CustomResourceDefinition CustomResourceDefinition"} {
+		all, err := manifestsOf(strings.NewReader(printed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kinds []string
+		for _, m := range all {
+			kinds = append(kinds, m["kind"].(string))
+		}
+		if got := strings.Join(kinds, " "); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if !strings.Contains(string(text), "caBundle: ") || strings.Contains(string(text), "tls.key") {
+		t.Errorf("CRDs:\n%s", text)
+	}
+}
+
 func decoded(t *testing.T, raw any) []byte {
 	t.Helper()
 	text, err := base64.StdEncoding.DecodeString(raw.(string))
@@ -71,11 +132,17 @@ func TestWrongWebhookCertificates(t *testing.T) {
 		return name
 	}
 	for says, args := range map[string][]string{
-		"--filename: not found":     {},
-		"--filename: open /no/such": {"-f", "/no/such"},
-		"--days: found 0":           {"-f", file(webhookCRD), "--days=0"},
-		"--days: found 99999":       {"-f", file(webhookCRD), "--days=99999"},
-		"no CRD names a Service":    {"-f", file("kind: CustomResourceDefinition\nspec: {conversion: 7}\n---\nkind: List\n")},
+		"--filename: not found":            {},
+		"--filename: open /no/such":        {"-f", "/no/such"},
+		"--service: found with --filename": {"-f", file(webhookCRD), "--service=a/b"},
+		"--service: found \"a\"":           {"--service=a"},
+		"--service: found \"a/b/c\"":       {"--service=a/b/c"},
+		"--service: found \"/b\"":          {"--service=/b"},
+		"--crds: found with --service":     {"--service=a/b", "--crds=c"},
+		"--crds: open /no/such":            {"-f", file(webhookCRD), "--crds=/no/such/crds.yaml"},
+		"--days: found 0":                  {"-f", file(webhookCRD), "--days=0"},
+		"--days: found 99999":              {"-f", file(webhookCRD), "--days=99999"},
+		"no CRD names a Service":           {"-f", file("kind: CustomResourceDefinition\nspec: {conversion: 7}\n---\nkind: List\n")},
 		"the CRDs name two Services, ns/gadget-conversion and ns/other": {"-f", file(webhookCRD + "---\n" + strings.Replace(webhookCRD, "gadget-conversion", "other", 1))},
 		"document 1: ": {"-f", file("- a\n")},
 		"document 2: ": {"-f", file(webhookCRD + "---\na: [\n")},
