@@ -23,10 +23,15 @@ type connection struct {
 }
 
 func (c *connection) register(flags *pflag.FlagSet) {
-	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "file that says how to reach the API server (default: $KUBECONFIG, else ~/.kube/config)")
-	flags.StringVar(&c.context, "context", "", "the context of the kubeconfig to use (default: its current one)")
+	c.registerServer(flags)
 	flags.StringVarP(&c.namespace, "namespace", "n", "", "the namespace (default: that of the context)")
 	flags.BoolVarP(&c.everywhere, "all-namespaces", "A", false, "all namespaces, whatever --namespace says")
+}
+
+// registerServer is for commands that are about all namespaces.
+func (c *connection) registerServer(flags *pflag.FlagSet) {
+	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "file that says how to reach the API server (default: $KUBECONFIG, else ~/.kube/config)")
+	flags.StringVar(&c.context, "context", "", "the context of the kubeconfig to use (default: its current one)")
 	flags.DurationVar(&c.timeout, "request-timeout", time.Minute, "how long one request may take; 0 for no limit")
 }
 

@@ -84,7 +84,7 @@ A malformed object is told what is wrong with it, and disturbs nobody else.`,
 		PersistentPreRun: func(*cobra.Command, []string) { began() },
 		// Neither Run nor Args: then cobra itself refuses unknown commands, with a suggestion.
 	}
-	root.AddCommand(newControllerCommand(), newValidateCommand(), newExplainCommand(), newConvertCommand(), newCRDCommand(), newInitCommand(), newUpCommand(), newWebhookCommand(), newVersionCommand())
+	root.AddCommand(newControllerCommand(), newValidateCommand(), newExplainCommand(), newConvertCommand(), newCRDCommand(), newInitCommand(), newUpCommand(), newWebhookCommand(), newMigrateCommand(), newVersionCommand())
 	root.SetHelpCommand(newHelpCommand())
 	root.SetOut(out) // before the next line: completion keeps it
 	root.InitDefaultCompletionCmd()

@@ -24,7 +24,7 @@ func allowed() map[string][]string {
 	untyped := []string{"k8s.io/apimachinery/..."}
 	return map[string][]string{
 		"stoic":                     {"stoic/cli"},
-		"stoic/cli":                 {"stoic/cli/checkout", "stoic/cli/starter", "stoic/schema/crd/check", "stoic/schema/crd/generate", "stoic/cli/cluster", "stoic/controller", "stoic/controller/access", "stoic/controller/conversion/manifest", "stoic/controller/election", "stoic/controller/program", "stoic/convert", "stoic/deploy", "stoic/examples", "stoic/examples/operators/crontab", "stoic/examples/operators/mydeployment", "stoic/schema", "stoic/training", "stoic/training/convert", "stoic/training/kinds", "stoic/training/operator", "stoic/training/plan", "stoic/training/versions", "stoic/training/versions/offline", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/...", "k8s.io/klog/v2"},
+		"stoic/cli":                 {"stoic/cli/checkout", "stoic/cli/starter", "stoic/schema/crd/check", "stoic/schema/crd/generate", "stoic/cli/cluster", "stoic/controller", "stoic/controller/access", "stoic/controller/conversion/manifest", "stoic/controller/election", "stoic/controller/migration", "stoic/controller/program", "stoic/convert", "stoic/deploy", "stoic/examples", "stoic/examples/operators/crontab", "stoic/examples/operators/mydeployment", "stoic/schema", "stoic/training", "stoic/training/convert", "stoic/training/kinds", "stoic/training/operator", "stoic/training/plan", "stoic/training/versions", "stoic/training/versions/offline", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/...", "k8s.io/klog/v2"},
 		"stoic/cli/checkout":        {},
 		"stoic/cli/starter":         {"stoic/schema", "k8s.io/apimachinery/pkg/util/validation", "k8s.io/client-go/kubernetes/scheme"},
 		"stoic/cli/cluster":         {"stoic/cli/checkout"},
@@ -43,6 +43,7 @@ func allowed() map[string][]string {
 		"stoic/controller/conversion": append([]string{"stoic/controller/serve", "stoic/convert", "stoic/convert/versions", "stoic/schema",
 			"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"}, untyped...),
 		"stoic/controller/conversion/manifest": {"stoic/convert/versions", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"},
+		"stoic/controller/migration":           append([]string{"k8s.io/api/authorization/v1", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1", "k8s.io/client-go/..."}, untyped...),
 		"stoic/controller/program": {"stoic/controller", "stoic/controller/access", "stoic/controller/conversion", "stoic/controller/election", "stoic/controller/serve", "stoic/convert/versions", "k8s.io/apimachinery/pkg/util/validation",
 			"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "k8s.io/klog/v2"},
 		"stoic/examples/operators/foobar":     {"stoic/controller", "stoic/convert", "stoic/convert/versions", "stoic/schema", "k8s.io/apimachinery/..."},
