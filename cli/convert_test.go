@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -138,6 +139,28 @@ spec:
 			t.Fatalf("converted again:\n%s\n%s", out, again)
 		}
 	})
+}
+
+// TestConvertLarge: what many objects, or many fields, cost grows with their number.
+func TestConvertLarge(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("apiVersion: kubeflow.org/v1beta1\nkind: TFJobList\nitems:\n")
+	for i := range 3000 {
+		fmt.Fprintf(&b, "- apiVersion: kubeflow.org/v1beta1\n  kind: TFJob\n  metadata: {name: a%d} # comment %d\n  spec: {cleanPodPolicy: All}\n", i, i)
+	}
+	out, talk, failed := convertText([]byte(b.String()), "yaml")
+	if failed > 0 || strings.Count(out, "runPolicy: {cleanPodPolicy: All}") != 3000 || !strings.Contains(out, "{name: a2999} # comment 2999\n") {
+		t.Errorf("%d failed: %.500s\n%.500s", failed, talk, out)
+	}
+	b.Reset()
+	b.WriteString("apiVersion: kubeflow.org/v1\nkind: TFJob\nspec:\n  cleanPodPolicy: All\n")
+	for i := range 30000 {
+		fmt.Fprintf(&b, "  x%d: %d # c\n", i, i)
+	}
+	out, _, failed = convertText([]byte(b.String()), "yaml")
+	if failed > 0 || !strings.Contains(out, "  runPolicy:\n    cleanPodPolicy: All\n  x0: 0 # c\n") || strings.Count(out, "# c\n") != 30000 {
+		t.Errorf("%d failed: %.500s", failed, out)
+	}
 }
 
 func jsonOf(t rapid.TB, value any) string {

@@ -39,9 +39,10 @@ func inPlace(e entry, value any, moved []offline.Moved) ([]byte, error) {
 	if room < 0 {
 		return nil, errNotKept
 	}
-	r := rewrite{from: map[string]string{}, source: e.raw, root: root}
+	r := rewrite{from: map[string]string{}, to: map[string][]string{}, source: e.raw, root: root}
 	for _, m := range moved {
 		r.from[m.To] = m.From
+		r.to[m.From] = append(r.to[m.From], m.To)
 	}
 	document := *e.node
 	document.Content = []*yamlnode.Node{r.node(value, "", spot{value: e.raw, node: root})}
@@ -73,7 +74,8 @@ func inPlace(e entry, value any, moved []offline.Moved) ([]byte, error) {
 
 // rewrite makes the nodes of a value out of those of a document.
 type rewrite struct {
-	from   map[string]string // where values that have moved stood
+	from   map[string]string   // where values that have moved stood
+	to     map[string][]string // where they stand
 	source any
 	root   *yamlnode.Node
 }
@@ -118,14 +120,14 @@ func (r *rewrite) node(value any, path string, was spot) *yamlnode.Node {
 // the end.
 func (r *rewrite) mapping(value map[string]any, path string, was spot) *yamlnode.Node {
 	made := &yamlnode.Node{Kind: yamlnode.MappingNode}
-	done := map[string]bool{}
+	done, index := map[string]bool{}, indexOf(was.node)
 	add := func(key string) {
 		if _, ok := value[key]; !ok || done[key] {
 			return
 		}
 		done[key] = true
 		at := strings.TrimPrefix(path+"."+key, ".")
-		of := r.spotOf(at, was, key)
+		of := r.member(at, was, key, index)
 		name := &yamlnode.Node{}
 		_ = name.Encode(key) // a string can be written
 		if of.key != nil {
@@ -157,12 +159,19 @@ func (r *rewrite) mapping(value map[string]any, path string, was spot) *yamlnode
 
 // into says whether something at or below a path stood at another one.
 func (r *rewrite) into(path, stood string) bool {
-	for to, from := range r.from {
-		if from == stood && (to == path || strings.HasPrefix(to, path+".")) {
-			return true
-		}
+	return slices.ContainsFunc(r.to[stood], func(to string) bool { return to == path || strings.HasPrefix(to, path+".") })
+}
+
+// indexOf the keys of an object in the content of its node. Of two equal keys the last one counts.
+func indexOf(node *yamlnode.Node) map[string]int {
+	if node == nil || node.Kind != yamlnode.MappingNode {
+		return nil
 	}
-	return false
+	index := make(map[string]int, len(node.Content)/2)
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		index[keyOf(node.Content[i])] = i
+	}
+	return index
 }
 
 // spotOf is what stood at a path: where it has moved from, else the same step of what was above it.
@@ -177,6 +186,18 @@ func (r *rewrite) spotOf(path string, above spot, step string) spot {
 	return below(above, step)
 }
 
+// member is spotOf for a key of an object whose index is known.
+func (r *rewrite) member(path string, above spot, key string, index map[string]int) spot {
+	fields, _ := above.value.(map[string]any)
+	if _, moved := r.from[path]; moved {
+		return r.spotOf(path, above, key)
+	}
+	if i, ok := index[key]; ok && fields != nil {
+		return spot{fields[key], above.node.Content[i], above.node.Content[i+1]}
+	}
+	return spot{}
+}
+
 // below is a member of an object, or an item of a list, with its nodes.
 func below(above spot, step string) (found spot) {
 	if above.node == nil {
@@ -184,10 +205,8 @@ func below(above spot, step string) (found spot) {
 	}
 	switch v := above.value.(type) {
 	case map[string]any:
-		for i := len(above.node.Content) - 2; i >= 0 && above.node.Kind == yamlnode.MappingNode; i -= 2 { // of two equal keys the last one counts
-			if value, ok := v[step]; ok && keyOf(above.node.Content[i]) == step {
-				return spot{value, above.node.Content[i], above.node.Content[i+1]}
-			}
+		if i, ok := indexOf(above.node)[step]; ok {
+			return spot{v[step], above.node.Content[i], above.node.Content[i+1]}
 		}
 	case []any:
 		i, err := strconv.Atoi(strings.Trim(step, "[]"))
