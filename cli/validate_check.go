@@ -20,6 +20,7 @@ import (
 	"stoic/training"
 	"stoic/training/convert"
 	"stoic/training/kinds"
+	"stoic/training/versions/offline"
 )
 
 // entry is one object in a document: its value and its place.
@@ -137,8 +138,23 @@ func (r *report) object(e entry) {
 			problems = append(problems, result.Rejection.Problems...)
 		}
 		warnings = result.Warnings
+		older(fields, problems)
 	}
 	r.checked(e, object, problems, warnings)
+}
+
+// older says of an object that is in a form of an older operator what makes it one of today.
+func older(fields map[string]any, problems []schema.Problem) {
+	version, _ := fields["apiVersion"].(string)
+	name, _ := fields["kind"].(string)
+	if !slices.Contains(offline.Forms(), name+" of "+version) {
+		return
+	}
+	for i, p := range problems {
+		if p.Path == "apiVersion" {
+			problems[i].Hint = "`stoic convert` writes it as kubeflow.org/v1"
+		}
+	}
 }
 
 // checked adds what was found in an object of a file.
