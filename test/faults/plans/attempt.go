@@ -43,7 +43,9 @@ func (s *Stage) try(ctx context.Context, p Plan, w *worker) Result {
 		if len(result.Violations) > 0 && ctx.Err() == nil {
 			result.Evidence = s.evidence(a, result)
 		}
-		s.clear(a)
+		if err := s.clear(a); err != nil && ctx.Err() == nil {
+			result.Violations = append(result.Violations, oracle.Violation{Oracle: "run", Text: "clear the sandbox: " + err.Error()})
+		}
 	}
 	return result
 }

@@ -219,8 +219,8 @@ func (s *Stage) UserKubeconfig(operator string) string { return s.cluster.UserKu
 // name of the next job. All have the same length, so that sizes do not differ; none is a prefix of another.
 func (s *Stage) name() string { return fmt.Sprintf("j%05d", s.jobs.Add(1)) }
 
-// clear takes away what a plan leaves. It does not wait: names are never used again.
-func (s *Stage) clear(a *Attempt) {
+// clear takes away what a plan leaves. It waits only for what the next run in this sandbox could adopt: names are never used again.
+func (s *Stage) clear(a *Attempt) error {
 	a.Sandbox.Proxy.Forget(a.Actor.Job)
 	if !a.Sandbox.Alive() {
 		a.Sandbox.Kill()
@@ -228,7 +228,11 @@ func (s *Stage) clear(a *Attempt) {
 	background := metav1.DeletePropagationBackground
 	// What has gone already is what is wanted; a job that stays disturbs nobody.
 	_ = a.Actor.Primary().Delete(context.Background(), a.Actor.Job, metav1.DeleteOptions{PropagationPolicy: &background})
+	ctx, cancel := context.WithTimeout(context.Background(), usualPatience)
+	defer cancel()
+	err := a.Scenario.DeleteOrphans(ctx, a.Actor)
 	s.recorder.Forget(a.Run.Subject())
+	return err
 }
 
 // evidence writes what is known of a failed attempt and returns the file.

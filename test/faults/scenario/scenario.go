@@ -194,6 +194,23 @@ func (s Scenario) CleanUp(ctx context.Context, a Actor) error {
 	return a.Run.Await(ctx, "nothing to be left", nothing)
 }
 
+// DeleteOrphans deletes the dependents of a run that have no owner any more, if another run in the namespace could adopt them: the
+// labels of pods are the same in all runs of an operator that adopts.
+func (s Scenario) DeleteOrphans(ctx context.Context, a Actor) error {
+	if !s.Operator.Rules.Adopts {
+		return nil
+	}
+	for _, u := range s.Operator.Own(a.Run.View().Children()) {
+		if s.Operator.Rules.Owner(u) != "" {
+			continue
+		}
+		if err := a.remove(ctx, u, metav1.DeletePropagationBackground); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // remove one object, if it is still that one.
 func (a Actor) remove(ctx context.Context, u *unstructured.Unstructured, propagation metav1.DeletionPropagation) error {
 	if u == nil || u.GetDeletionTimestamp() != nil {
