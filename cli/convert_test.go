@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -174,49 +175,90 @@ func jsonOf(t rapid.TB, value any) string {
 
 // FuzzConvert: any text has an answer. What is printed can be read, holds no more than was there, and is converted no further.
 func FuzzConvert(f *testing.F) {
-	files, err := filepath.Glob("../training/versions/offline/testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		f.Fatal("no seeds", err)
-	}
-	for _, file := range files {
-		archive, err := txtar.ParseFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		for _, in := range archive.Files {
-			if strings.HasSuffix(in.Name, ".yaml") {
-				f.Add(in.Data)
-			}
-		}
-	}
-	for _, odd := range []string{"", "---\n---\n", "a: &a [*a]", "{", "\t", "%YAML 1.2\n---\nkind: TFJob\n", "kind: List\nitems: [1, {}]\n", "? [a]\n: b\n", "apiVersion: kubeflow.org/v1\nkind: TFJob\nspec: &s {backoffLimit: 1, <<: [{cleanPodPolicy: All}, {cleanPodPolicy: None}]}\n",
-		"kind: TFJob\napiVersion: kubeflow.org/v1beta1\nkind: TFJob\nspec: !!binary aGVsbG8=\n", "apiVersion: kubeflow.org/v1\nkind: TFJob\nspec: {yes: 1, cleanPodPolicy: no, backoffLimit: 0x1F, n: 1_000, t: 2001-01-01}\n"} {
-		f.Add([]byte(odd))
+	for _, seed := range convertSeeds(f) {
+		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if len(text) > 1<<14 {
 			t.Skip()
 		}
-		for _, output := range []string{"yaml", "json"} {
-			out, talk, failed := convertText(text, output)
-			if strings.Contains(talk, "write the document") || strings.Contains(talk, "this is a bug") {
-				t.Fatal(talk)
-			}
-			if failed > 0 || output == "json" {
-				continue
-			}
-			again, talk, failed := convertText([]byte(out), output)
-			if failed > 0 {
-				t.Fatalf("printed what cannot be read: %s\n%s", talk, out)
-			}
-			if a, b := valuesIn(t, out), valuesIn(t, again); !reflect.DeepEqual(a, b) {
-				t.Fatalf("converted again:\n%s\n%s", out, again)
-			}
-		}
+		hasAnswer(t, text)
 	})
 }
 
-func valuesIn(t *testing.T, text string) (all []any) {
+// TestConvertMutations: the same of manifests in which pieces were left out, repeated, moved or put in.
+func TestConvertMutations(t *testing.T) {
+	seeds := convertSeeds(t)
+	pieces := []string{"\n", "  ", "\t", "- ", ": ", "#", "&a ", "*a", "<<: ", "{", "}", "[", "]", "'", "\"", "|", ">-\n", "---\n", "...\n", "!!str ", "!!binary ", "? ", "~", "yes", "0x1F", "1e999", "\x00", "\xff", "\u2028", "spec:", "kind: List\nitems:\n", "%YAML 1.1\n", "\r\n", "@", "`"}
+	rapid.Check(t, func(t *rapid.T) {
+		text := slices.Clone(rapid.SampledFrom(seeds).Draw(t, "seed"))
+		for range rapid.IntRange(1, 4).Draw(t, "changes") {
+			from, to := rapid.IntRange(0, len(text)).Draw(t, "from"), rapid.IntRange(0, len(text)).Draw(t, "to")
+			from, to = min(from, to), max(from, to)
+			switch rapid.IntRange(0, 3).Draw(t, "change") {
+			case 0:
+				text = slices.Delete(text, from, to)
+			case 1:
+				text = slices.Insert(text, from, text[from:to]...)
+			case 2:
+				text = slices.Insert(text, from, []byte(rapid.SampledFrom(pieces).Draw(t, "piece"))...)
+			case 3:
+				text = slices.Replace(text, from, min(from+1, len(text)), []byte(rapid.SampledFrom(pieces).Draw(t, "piece"))...)
+			}
+		}
+		hasAnswer(t, text)
+	})
+}
+
+// convertSeeds are manifests of all forms, and odd ones.
+func convertSeeds(t testing.TB) (all [][]byte) {
+	t.Helper()
+	for _, pattern := range []string{"../training/versions/offline/testdata/*.txtar", "testdata/convert/*.txtar"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatal("no seeds", err)
+		}
+		for _, file := range files {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, in := range archive.Files {
+				if in.Name != "want" && !strings.HasSuffix(in.Name, ".want") {
+					all = append(all, in.Data)
+				}
+			}
+		}
+	}
+	for _, odd := range []string{"", "---\n---\n", "a: &a [*a]", "{", "\t", "%YAML 1.2\n---\nkind: TFJob\n", "kind: List\nitems: [1, {}]\n", "? [a]\n: b\n", "apiVersion: kubeflow.org/v1\nkind: TFJob\nspec: &s {backoffLimit: 1, <<: [{cleanPodPolicy: All}, {cleanPodPolicy: None}]}\n",
+		"kind: TFJob\napiVersion: kubeflow.org/v1beta1\nkind: TFJob\nspec: !!binary aGVsbG8=\n", "apiVersion: kubeflow.org/v1\nkind: TFJob\nspec: {yes: 1, cleanPodPolicy: no, backoffLimit: 0x1F, n: 1_000, t: 2001-01-01}\n"} {
+		all = append(all, []byte(odd))
+	}
+	return all
+}
+
+// hasAnswer: what is printed of a text can be read, and is converted no further.
+func hasAnswer(t rapid.TB, text []byte) {
+	t.Helper()
+	for _, output := range []string{"yaml", "json"} {
+		out, talk, failed := convertText(text, output)
+		if strings.Contains(talk, "write the document") || strings.Contains(talk, "this is a bug") {
+			t.Fatal(talk)
+		}
+		if failed > 0 || output == "json" {
+			continue
+		}
+		again, talk, failed := convertText([]byte(out), output)
+		if failed > 0 {
+			t.Fatalf("printed what cannot be read: %s\n%s", talk, out)
+		}
+		if a, b := valuesIn(t, out), valuesIn(t, again); !reflect.DeepEqual(a, b) {
+			t.Fatalf("converted again:\n%s\n%s", out, again)
+		}
+	}
+}
+
+func valuesIn(t rapid.TB, text string) (all []any) {
 	t.Helper()
 	for _, doc := range documents([]byte(text), false) {
 		e, err := parsed("", doc)
