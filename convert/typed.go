@@ -11,15 +11,15 @@ import (
 	"stoic/schema"
 )
 
-// Option says more of a type than its Go form does. A Rule is one; the others are Validate, Default, Verbatim and MaxName.
+// Option says more of a type than its Go form does. A Rule is one; the others are Validate, Default, Slim, Verbatim and MaxName.
 type Option interface{ addTo(*options) }
 
-// options are what Typed was given. What is in defaults, validate and verbatim are functions on the type that is converted to.
+// options are what Typed was given. What is in defaults, validate, slim and verbatim are functions on the type that is converted to.
 type options struct {
-	rules              []Rule
-	defaults, validate []any
-	verbatim           []verbatim[any]
-	nameLimit          nameLimit
+	rules                    []Rule
+	defaults, validate, slim []any
+	verbatim                 []verbatim[any]
+	nameLimit                nameLimit
 }
 
 func (r Rule) addTo(o *options) { o.rules = append(o.rules, r) }
@@ -39,6 +39,13 @@ func Validate[T any](check func(*T) []schema.Problem) Option {
 // all rules, before Validate. It panics as Validate does.
 func Default[T any](fill func(*T)) Option {
 	return optionFunc(func(o *options) { o.defaults = append(o.defaults, fill) })
+}
+
+// Slim cuts objects down to what decisions need, as Owned.Slim does for dependents: what the function sets to its zero value takes
+// no memory in the cache, such as a pod template that Verbatim keeps as text. It is called last, on objects that are accepted. It
+// panics as Validate does.
+func Slim[T any](cut func(*T)) Option {
+	return optionFunc(func(o *options) { o.slim = append(o.slim, cut) })
 }
 
 // MaxName rejects objects whose own name has more bytes, and says what for: "its Jobs have names that begin with it". A schema
@@ -79,7 +86,7 @@ func (l nameLimit) check(name string) []schema.Problem {
 //	          have is a warning, all else is a problem. A spec that is absent is like an empty one
 //	status    leniently: what is not well-formed is left out, and is never a reason to reject. Head.Status points to it,
 //	          whether there is one on record or not, and is nil only if T has no status
-//	defaults, and validation by the functions of Default and Validate
+//	defaults, and validation by the functions of Default and Validate; then what Slim cuts away
 //
 // Result.Object is a *T. Its metadata lacks managedFields. Types of Kubernetes within T are held to what API servers ask
 // of them, as far as rules of this package say so; a pod template is checked as a whole only by the rule
@@ -94,28 +101,28 @@ func Typed[T any](of schema.Resource, with ...Option) func(*unstructured.Unstruc
 	}
 	c := &typed[T]{layout: layoutOf(reflect.TypeFor[T](), o.rules), of: of, nameLimit: o.nameLimit}
 	for _, f := range o.defaults {
-		fill, ok := f.(func(*T))
-		if !ok {
-			panic("convert: Default of " + reflect.TypeOf(f).In(0).String() + ", not of " + reflect.TypeFor[*T]().String())
-		}
-		c.defaults = append(c.defaults, fill)
+		c.defaults = append(c.defaults, functionOf[T, func(*T)]("Default", f))
 	}
 	for _, v := range o.verbatim {
-		put, ok := v.put.(func(*T, []byte))
-		if !ok {
-			panic("convert: Verbatim of " + reflect.TypeOf(v.put).In(0).String() + ", not of " + reflect.TypeFor[*T]().String())
-		}
+		c.verbatim = append(c.verbatim, verbatim[func(*T, []byte)]{functionOf[T, func(*T, []byte)]("Verbatim", v.put), v.path})
 		c.keep(v.path)
-		c.verbatim = append(c.verbatim, verbatim[func(*T, []byte)]{put, v.path})
 	}
 	for _, f := range o.validate {
-		check, ok := f.(func(*T) []schema.Problem)
-		if !ok {
-			panic("convert: Validate of " + reflect.TypeOf(f).In(0).String() + ", not of " + reflect.TypeFor[*T]().String())
-		}
-		c.validate = append(c.validate, check)
+		c.validate = append(c.validate, functionOf[T, func(*T) []schema.Problem]("Validate", f))
+	}
+	for _, f := range o.slim {
+		c.slim = append(c.slim, functionOf[T, func(*T)]("Slim", f))
 	}
 	return c.convert
+}
+
+// functionOf an option, which is one on T.
+func functionOf[T, F any](option string, f any) F {
+	function, ok := f.(F)
+	if !ok {
+		panic("convert: " + option + " of " + reflect.TypeOf(f).In(0).String() + ", not of " + reflect.TypeFor[*T]().String())
+	}
+	return function
 }
 
 // typed is a conversion to T.
@@ -126,6 +133,7 @@ type typed[T any] struct {
 	verbatim  []verbatim[func(*T, []byte)]
 	defaults  []func(*T)
 	validate  []func(*T) []schema.Problem
+	slim      []func(*T)
 }
 
 func (c *typed[T]) convert(u *unstructured.Unstructured) (result *Result) {
@@ -158,9 +166,12 @@ func (c *typed[T]) convert(u *unstructured.Unstructured) (result *Result) {
 	}
 	if r.Count() > 0 {
 		result.Rejection = &schema.Rejection{Problems: r.Problems()}
-	} else {
-		result.Object = object
+		return result
 	}
+	for _, cut := range c.slim {
+		cut(object)
+	}
+	result.Object = object
 	return result
 }
 

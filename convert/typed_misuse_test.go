@@ -71,6 +71,7 @@ func TestTypedMisuse(t *testing.T) {
 		"a rule about a field x, which":       func() { Typed[gadget](gadgets(), ExactlyOne[gadgetTag]("key", "x")) },
 		"a rule about a field y, which":       func() { Typed[gadget](gadgets(), Span[gadgetTag](0, 1, "y")) },
 		"Validate of *convert.gadgetSpec":     func() { Typed[gadget](gadgets(), Validate(func(*gadgetSpec) []schema.Problem { return nil })) },
+		"Slim of *convert.gadgetSpec":         func() { Typed[gadget](gadgets(), Slim(func(*gadgetSpec) {})) },
 		"Default of *convert.gadgetSpec":      func() { Typed[gadget](gadgets(), Default(func(*gadgetSpec) {})) },
 		`"oneof" is not known`: func() {
 			Typed[spec[struct {

@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/schema"
 )
 
 // stamp is a CRD type that keeps a pod template as it was written.
@@ -45,6 +47,34 @@ func TestVerbatim(t *testing.T) {
 	}
 	if got := readStamp()(map[string]any{}); got.Object == nil || got.Object.(*stamp).text != "" {
 		t.Errorf("without a template: %v", sentences(got))
+	}
+}
+
+// TestSlim: what is cut away is there until an object is accepted, and nothing is cut of one that is not.
+func TestSlim(t *testing.T) {
+	checked, cut := 0, 0
+	read := Typed[stamp](gadgets(), Slim(func(s *stamp) {
+		if cut++; s.Name == "odd" {
+			panic("boom")
+		}
+		s.Spec.Template.Spec = corev1.PodSpec{}
+	}), Validate(func(s *stamp) (problems []schema.Problem) {
+		checked += len(s.Spec.Template.Spec.Containers)
+		if s.Spec.Template.Spec.NodeName != "" {
+			problems = []schema.Problem{{Code: schema.InvalidValue, Path: "spec.template.spec.nodeName"}}
+		}
+		return problems
+	}))
+	got := read(gadgetIn(templateWith("hostname", "h")))
+	if object, ok := got.Object.(*stamp); !ok || object.Name != "g" || !cmp.Equal(object.Spec.Template.Spec, corev1.PodSpec{}) || checked != 1 || cut != 1 {
+		t.Errorf("%+v; %d containers checked, cut %d times", got, checked, cut)
+	}
+	if got := read(gadgetIn(templateWith("nodeName", "n"))); got.Rejection == nil || checked != 2 || cut != 1 {
+		t.Errorf("%+v; %d containers checked, cut %d times", got, checked, cut)
+	}
+	got = read(gadgetIn(templateWith("hostname", "h"), map[string]any{"metadata": map[string]any{"name": "odd"}}))
+	if got.Object != nil || got.Rejection == nil || got.Panic == nil || got.Panic.Cause != "boom" {
+		t.Errorf("of a function that panics: %+v", got)
 	}
 }
 

@@ -25,7 +25,8 @@ const (
 // rules are what the types say of a MyDeployment beyond their form.
 func rules() []convert.Option {
 	return []convert.Option{convert.And[corev1.PodTemplateSpec]((*convert.Reader).PodTemplate), convert.And[metav1.LabelSelector]((*convert.Reader).Selector),
-		convert.Verbatim(store, "spec", "template"), convert.Default(fill), convert.Validate(check)}
+		convert.Verbatim(store, "spec", "template"), convert.Default(fill), convert.Validate(check),
+		convert.Slim(func(d *MyDeployment) { d.Spec.Template.Spec = corev1.PodSpec{} })} // pods are made of what store keeps
 }
 
 // store keeps the template, and its hash. The text is that of the stored object with its keys in order, so the hash is the same for
