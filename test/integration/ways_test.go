@@ -100,6 +100,7 @@ func chartInstalls(t *testing.T, r *rig, h helm) {
 	if bound := r.names(t, "clusterrolebindings"); !strings.Contains(bound, "/training-operator\n") {
 		t.Errorf("cluster role bindings:\n%s", bound)
 	}
+	r.chartConverts(t, h, chart)
 
 	namespaced := []string{"upgrade", "stoic", chart, "-n", "training", "--wait", "--timeout=3m", "--set=replicas=2", "--set=podDisruptionBudget.enabled=true",
 		"--set=networkPolicy.enabled=true", "--set=watchNamespace=jobs"}
@@ -136,6 +137,56 @@ func chartInstalls(t *testing.T, r *rig, h helm) {
 	if jobs := r.names(t, "tfjobs", "-n", "jobs"); jobs != "tfjob.kubeflow.org/mnist\n" {
 		t.Errorf("after helm uninstall there are the jobs %q", jobs)
 	}
+}
+
+// chartConverts runs the commands of docs/versions.md, as they stand there but for the names of release and namespace: the webhook and
+// the CRDs are switched on and off.
+func (r *rig) chartConverts(t *testing.T, h helm, chart string) {
+	bin := t.TempDir()
+	chart, err := filepath.Abs(chart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := filepath.Abs(build(t, ".", r.flags...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, file := range map[string]string{"stoic": program, "helm": h.file} {
+		if err := os.Symlink(file, filepath.Join(bin, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	commands := strings.NewReplacer("upgrade training-operator deploy/chart", "upgrade stoic "+chart, "-n kubeflow", "-n training", "kubeflow/", "training/").Replace(commandsOf(t, versionsPage)["With Helm"])
+	back := strings.LastIndex(commands[:max(strings.Index(commands, "conversion.kinds=[]"), 0)], "helm upgrade")
+	if back < 0 {
+		t.Fatalf("%s: no way back with Helm: %s", versionsPage, commands)
+	}
+	run := func(commands string) {
+		t.Helper()
+		command := exec.CommandContext(t.Context(), "bash", "-euxo", "pipefail", "-c", commands)
+		command.Env = append(h.environment(), "PATH="+bin+":"+os.Getenv("PATH"))
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("%v:\n%s", err, out)
+		}
+	}
+	state := func() string {
+		t.Helper()
+		return r.kubectl(t, nil, "get", "crd", "tfjobs.kubeflow.org", "mpijobs.kubeflow.org", "-o", "jsonpath={range .items[*]}{.spec.conversion.strategy} {.spec.versions[*].name};{end}") +
+			r.kubectl(t, nil, "get", "deployment", "training-operator", "-n", "training", "-o", "jsonpath={.spec.template.spec.volumes[*].name}")
+	}
+	before := state()
+	run(commands[:back])
+	if got, want := state(), "Webhook v1 v1beta2 v1beta1 v1alpha2;Webhook v1 v2beta1;config conversion"; got != want {
+		t.Errorf("with conversion: %s, want %s", got, want)
+	}
+	if trusted := r.kubectl(t, nil, "get", "crd", "mpijobs.kubeflow.org", "-o", "jsonpath={.spec.conversion.webhook.clientConfig.caBundle}"); trusted != r.kubectl(t, nil, "get", "secret", "-n", "training", "training-operator-conversion", "-o", `jsonpath={.data.ca\.crt}`) {
+		t.Errorf("the CRD trusts %s", trusted)
+	}
+	run(commands[back:])
+	if got := state(); got != before {
+		t.Errorf("after the way back: %s, before: %s", got, before)
+	}
+	r.kubectl(t, nil, "delete", "secret", "-n", "training", "training-operator-conversion")
 }
 
 // names of objects, one in a line.

@@ -1,0 +1,319 @@
+package integration
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/cli/cluster"
+	"stoic/controller/access"
+	"stoic/test/operator"
+	"stoic/training"
+	"stoic/training/kinds"
+)
+
+const versionsPage = "docs/versions.md"
+
+// rollOut is a control plane in which the commands of the page are run, in a folder that has a copy of deploy and the page's overlay.
+type rollOut struct {
+	*rig
+	dir, address string // where the commands run, and where the webhook listens
+	commands     map[string]string
+}
+
+// TestRollOutOfVersions runs the commands of docs/versions.md, as they stand there, while jobs run: there and back. Pods of Deployments are
+// simulated here; beside that of ours, our operator runs as a process, with the flags, the certificate and the permissions that the
+// commands have installed.
+func TestRollOutOfVersions(t *testing.T) {
+	t.Parallel() // it mostly waits
+	r := newRollOut(t)
+	r.run(t, "kubectl apply -k deploy") // as deploy/README.md says
+	r.awaitEstablished(t, r.kind)
+	p := r.operator(t, "")
+	ns, mpi := r.namespace(t, "roll-out"), r.of(kinds.MPIJob())
+	r.apply(t, ns, manifest("before", forLong()))
+	r.awaitState(t, ns, "before", training.Running)
+	before := r.pods(t, ns, "before")
+
+	pods, crds, found := strings.Cut(r.commands["Roll out"], "# Then the CRDs.")
+	if !found {
+		t.Fatalf("%s does not say when the CRDs follow", versionsPage)
+	}
+	r.run(t, pods)
+	if out := r.kubectl(t, nil, "get", "crd", "tfjobs.kubeflow.org", "-o", "jsonpath={.spec.conversion.strategy} {.spec.versions[*].name}"); out != "None v1" {
+		t.Errorf("the pods are there, and the CRD has %s", out)
+	}
+	p.stop(t)
+	p = r.operator(t, "", r.flags(t)...)
+	r.run(t, "#"+crds)
+
+	if text := r.kubectl(t, nil, "get", "tfjobs.v1beta2.kubeflow.org", "-n", ns, "before", "-o", "jsonpath={.apiVersion}"); text != "kubeflow.org/v1beta2" {
+		t.Errorf("read as %s", text)
+	}
+	old := strings.Replace(manifest("old", forLong()), "kubeflow.org/v1\n", "kubeflow.org/v1beta2\n", 1)
+	r.kubectl(t, []byte(old), "apply", "-n", ns, "--server-side", "--field-manager=author", "-f", "-")
+	r.awaitState(t, ns, "old", training.Running)
+	r.apply(t, ns, mpiManifest("by-exec", "", 1, "1h"))
+	mpi.awaitState(t, ns, "by-exec", training.Running)
+	t.Run("an MPIJob of v2beta1", func(t *testing.T) { r.notRun(t, ns, "by-ssh") })
+	t.Run("a job of v1 that is edited as v2beta1", func(t *testing.T) { r.editedElsewhere(t, ns, "by-exec") })
+	nothingIsForbidden(t, r.rig) // what follows serves v2beta1 alone for a moment, for which the operator would need more
+	t.Run("two operators", func(t *testing.T) { r.twoOperators(t) })
+
+	r.run(t, r.commands["Roll back"])
+	if out, err := r.tryKubectl(nil, "get", "--raw", "/apis/kubeflow.org/v1beta2/tfjobs"); err == nil {
+		t.Errorf("v1beta2 is still served: %s", out)
+	}
+	p.stop(t)
+	if got := r.deployed(t, "{.spec.template.spec.containers[0].args[*]}") + r.deployed(t, "{.spec.template.spec.volumes[*].name}"); strings.Contains(got, "conversion") {
+		t.Errorf("the Deployment still has %s", got)
+	}
+	r.operator(t, "")
+	r.fieldManagerGone(t, ns, old)
+	if diff := cmp.Diff(before, r.pods(t, ns, "before")); diff != "" {
+		t.Errorf("pods of the job that ran before (-before +after):\n%s", diff)
+	}
+	r.apply(t, ns, manifest("after", worker("", "")))
+	r.awaitState(t, ns, "after", training.Succeeded)
+}
+
+// forLong is a spec with one worker that runs for longer than the test.
+func forLong() string { return strings.Replace(worker("", ""), "run-for: 1s", "run-for: 1h", 1) }
+
+func newRollOut(t *testing.T) *rollOut {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, err := operator.Address()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rollOut{dir: dir, address: address, commands: commandsOf(t, versionsPage)}
+	if err := os.CopyFS(filepath.Join(dir, "deploy"), os.DirFS(filepath.Join(root, "deploy"))); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, versionsPage))
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay := regexp.MustCompile("(?s)```yaml\n(# overlay/kustomization.yaml.*?)```").FindSubmatch(text)
+	if overlay == nil {
+		t.Fatalf("%s has no overlay", versionsPage)
+	}
+	// An API server reaches what runs beside it by a Service that is another name of localhost.
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := fmt.Sprintf(`patches:
+  - target: {kind: Service, name: training-operator-conversion}
+    patch: '- {op: replace, path: /spec, value: {type: ExternalName, externalName: localhost}}'
+  - target: {kind: CustomResourceDefinition, name: (tf|mpi)jobs.kubeflow.org}
+    patch: '- {op: replace, path: /spec/conversion/webhook/clientConfig/service/port, value: %s}'
+`, port)
+	if err := os.Mkdir(filepath.Join(dir, "overlay"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "overlay", "kustomization.yaml"), append(overlay[1], here...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.rig = bareRig(t, cluster.Options{})
+	program, err := filepath.Abs(build(t, ".", r.rig.flags...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(program, filepath.Join(dir, "bin", "stoic")); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// run commands; each must succeed.
+func (r *rollOut) run(t *testing.T, commands string) {
+	t.Helper()
+	if strings.TrimSpace(commands) == "" {
+		t.Fatalf("%s has no commands there", versionsPage)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-euxo", "pipefail", "-c", commands)
+	cmd.Dir = r.dir
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+r.cluster.Kubeconfig(), "PATH="+filepath.Join(r.dir, "bin")+":"+os.Getenv("PATH"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v:\n%s", err, out)
+	}
+}
+
+func (r *rollOut) deployed(t *testing.T, path string) string {
+	t.Helper()
+	return r.kubectl(t, nil, "get", "-n", "kubeflow", "deployment", "training-operator", "-o", "jsonpath="+path)
+}
+
+// flags of the webhook, as the Deployment has them, but for the address and for the folder that the Secret is in.
+func (r *rollOut) flags(t *testing.T) []string {
+	t.Helper()
+	var secret struct{ Data map[string]string }
+	if err := json.Unmarshal([]byte(r.kubectl(t, nil, "get", "-n", "kubeflow", "secret", r.deployed(t, `{.spec.template.spec.volumes[?(@.name=="conversion")].secret.secretName}`), "-o", "json")), &secret); err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	for _, name := range []string{access.CertFile, access.KeyFile} {
+		text, err := base64.StdEncoding.DecodeString(secret.Data[name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const address, path = "--conversion-bind-address=", "--conversion-cert-path="
+	var flags []string
+	for word := range strings.FieldsSeq(r.deployed(t, "{.spec.template.spec.containers[0].args[*]}")) {
+		switch {
+		case strings.HasPrefix(word, address):
+			flags = append(flags, address+r.address)
+		case strings.HasPrefix(word, path):
+			if mounted := r.deployed(t, `{.spec.template.spec.containers[0].volumeMounts[?(@.name=="conversion")].mountPath}`); word != path+mounted {
+				t.Errorf("%s, and the Secret is in %s", word, mounted)
+			}
+			flags = append(flags, path+folder)
+		}
+	}
+	if len(flags) != 2 {
+		t.Errorf("the Deployment has %q of the webhook's flags", flags)
+	}
+	return flags
+}
+
+// notRun: an MPIJob of v2beta1 is rejected, its author is told so, and no pod is made. Without the annotation it runs.
+func (r *rollOut) notRun(t *testing.T, ns, name string) {
+	mpi := r.of(kinds.MPIJob())
+	r.apply(t, ns, mpi2Manifest(name, "sshAuthMountPath: /home/mpiuser/.ssh", "{}", ends("1h"), 1, ""))
+	var said string
+	await(t, "the author of the job of v2beta1 to be told", func() (bool, string) {
+		head := mpi.head(t, ns, name)
+		if c := head.Status.Condition(training.Failed); c != nil && head.Status.Condition(training.Stalled) != nil {
+			said = c.Message
+		}
+		return said != "", describe(&head.Status)
+	})
+	for _, word := range []string{"v2beta1", "SSH", "kubectl exec"} {
+		if !strings.Contains(said, word) {
+			t.Errorf("its author is told: %s", said)
+		}
+	}
+	if pods := r.pods(t, ns, name); len(pods) != 0 {
+		t.Errorf("pods %v", pods)
+	}
+	r.kubectl(t, nil, "annotate", "mpijobs.v1.kubeflow.org", "-n", ns, name, training.AnnotationConversion+"-")
+	mpi.awaitState(t, ns, name, training.Running)
+}
+
+// editedElsewhere: a job of v1 that a client reads and edits as v2beta1 is the same job of v1.
+func (r *rollOut) editedElsewhere(t *testing.T, ns, name string) {
+	mpi := r.of(kinds.MPIJob())
+	before, pods := mpi.raw(t, ns, name), r.pods(t, ns, name)
+	r.kubectl(t, nil, "patch", "mpijobs.v2beta1.kubeflow.org", "-n", ns, name, "--type=merge", "-p", `{"metadata":{"labels":{"edited":"yes"}},"spec":{"slotsPerWorker":3}}`)
+	after := mpi.raw(t, ns, name)
+	if after.GetLabels()["edited"] != "yes" || after.GetAnnotations()[training.AnnotationConversion] != "" {
+		t.Errorf("labels %v, annotations %v", after.GetLabels(), after.GetAnnotations())
+	}
+	before.Object["spec"].(map[string]any)["slotsPerWorker"] = int64(3)
+	if diff := cmp.Diff(before.Object["spec"], after.Object["spec"]); diff != "" {
+		t.Errorf("spec (-before +after):\n%s", diff)
+	}
+	await(t, "the operator to have seen the edit", func() (bool, string) {
+		head := mpi.head(t, ns, name)
+		return head.Status.ObservedGeneration == after.GetGeneration(), describe(&head.Status)
+	})
+	if state := mpi.head(t, ns, name); state.Status.Condition(training.Stalled) != nil {
+		t.Errorf("conditions %s", describe(&state.Status))
+	}
+	if diff := cmp.Diff(pods, r.pods(t, ns, name)); diff != "" {
+		t.Errorf("pods (-before +after):\n%s", diff)
+	}
+}
+
+// twoOperators: a cluster in which the CRD of training-operator, or that of mpi-operator, was before the other. Neither is taken after
+// the other; ours is, and serves what is stored.
+func (r *rollOut) twoOperators(t *testing.T) {
+	mpi := r.of(kinds.MPIJob())
+	v1, v2beta1 := filepath.Join(root, "test/fixtures/mpijobs-v1.9.4-written.yaml"), filepath.Join(root, "test/fixtures/mpijobs-v2beta1-v0.8-written.yaml")
+	jobs := map[string]string{
+		"v1":      mpiManifest("stored", "", 1, "1h"),
+		"v2beta1": mpi2Manifest("stored", "", "{}", ends("1h"), 1, ""),
+	}
+	for _, c := range []struct{ first, second, version string }{{v1, v2beta1, "v1"}, {v2beta1, v1, "v2beta1"}} {
+		r.kubectl(t, nil, "delete", "crd", "mpijobs.kubeflow.org")
+		r.kubectl(t, nil, "apply", "-f", c.first)
+		ns := r.namespace(t, "stored-as-"+c.version)
+		await(t, "a job to be stored as "+c.version, func() (bool, string) {
+			out, err := r.tryKubectl([]byte(jobs[c.version]), "apply", "-n", ns, "-f", "-")
+			return err == nil, out
+		})
+		if out, err := r.tryKubectl(nil, "apply", "-f", c.second); err == nil || !strings.Contains(out, "status.storedVersions[0]") || !strings.Contains(out, "spec.versions") {
+			t.Errorf("the other CRD after that of %s: %s (%v)", c.version, out, err)
+		}
+		r.run(t, "kubectl apply --server-side --force-conflicts -f crds.yaml")
+		for _, version := range []string{"v1", "v2beta1"} {
+			await(t, "what is stored as "+c.version+" to be listed as "+version, func() (bool, string) {
+				out, err := r.tryKubectl(nil, "get", "mpijobs."+version+".kubeflow.org", "-n", ns, "-o", "jsonpath={.items[*].apiVersion}")
+				return err == nil && out == "kubeflow.org/"+version, out
+			})
+		}
+		if c.version == "v1" {
+			mpi.awaitState(t, ns, "stored", training.Running)
+			continue
+		}
+		await(t, "the author of the job that mpi-operator left to be told", func() (bool, string) {
+			head := mpi.head(t, ns, "stored")
+			return head.Status.Condition(training.Stalled) != nil, describe(&head.Status)
+		})
+	}
+	if out := r.kubectl(t, nil, "get", "crd", "mpijobs.kubeflow.org", "-o", "jsonpath={.status.storedVersions}"); out != `["v2beta1","v1"]` {
+		t.Errorf("stored versions %s", out)
+	}
+	// Roll back leaves v1 alone, and nothing may be stored as anything else: every job is written once.
+	r.kubectl(t, nil, "annotate", "mpijobs.v1.kubeflow.org", "-A", "--all", "stored=anew")
+	r.kubectl(t, nil, "patch", "crd", "mpijobs.kubeflow.org", "--subresource=status", "--type=merge", "-p", `{"status":{"storedVersions":["v1"]}}`)
+}
+
+// fieldManagerGone: who has applied a job as v1beta2 cannot apply it again before the page's command has been run, and then can.
+func (r *rollOut) fieldManagerGone(t *testing.T, ns, old string) {
+	now := strings.Replace(old, "kubeflow.org/v1beta2", "kubeflow.org/v1", 1)
+	args := []string{"apply", "-n", ns, "--server-side", "--field-manager=author", "-f", "-"}
+	if out, err := r.tryKubectl([]byte(now), args...); err == nil {
+		t.Errorf("an apply over that of v1beta2: %s", out)
+	}
+	commands := r.commands["Field managers of a version that is gone"]
+	if !strings.Contains(commands, " NAME ") {
+		t.Fatalf("%s: %s", versionsPage, commands)
+	}
+	r.run(t, strings.Replace(commands, " NAME ", " -n "+ns+" old ", 1))
+	if out, err := r.tryKubectl([]byte(now), args...); err != nil {
+		t.Errorf("an apply afterwards: %s", out)
+	}
+	if managers := r.raw(t, ns, "old").GetManagedFields(); !slices.ContainsFunc(managers, func(m metav1.ManagedFieldsEntry) bool {
+		return m.Manager == "author" && m.APIVersion == "kubeflow.org/v1"
+	}) {
+		t.Errorf("managers %v", managers)
+	}
+}
