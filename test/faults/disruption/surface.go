@@ -101,6 +101,9 @@ func (g *environment) oneSet(ctx context.Context, set int) error {
 			return err
 		}
 	}
+	if err := g.awaitGroups(ctx); err != nil {
+		return err
+	}
 	if _, err := g.awaitEnds(ctx, endLimit, jobs...); err != nil {
 		return err
 	}
@@ -111,18 +114,23 @@ func (g *environment) oneSet(ctx context.Context, set int) error {
 	return err
 }
 
-// arrivesLate installs a CRD under the running operator, which has some seconds to serve it.
+// awaitGroups waits until the operator watches groups, which it does while it serves a kind of jobs.
+func (g *environment) awaitGroups(ctx context.Context) error {
+	_, err := g.await(ctx, liveLimit, "the operator to see that groups are served", func(ctx context.Context) (bool, string) {
+		n, err := g.sample(ctx, `training_operator_kind_served{kind="PodGroup"}`)
+		return err == nil && n == 1, fmt.Sprint(n, err)
+	})
+	return err
+}
+
+// arrivesLate installs a CRD under the running operator, which has some seconds to serve the jobs of a kind.
 func (g *environment) arrivesLate(ctx context.Context, p part, submit func() (job, error)) error {
 	served, err := g.installFile(ctx, p.file)
 	if err != nil {
 		return err
 	}
 	if p.kind == nil {
-		_, err := g.await(ctx, liveLimit, "the operator to see that groups are served", func(ctx context.Context) (bool, string) {
-			n, err := g.sample(ctx, `training_operator_kind_served{kind="PodGroup"}`)
-			return err == nil && n == 1, fmt.Sprint(n, err)
-		})
-		return err
+		return nil
 	}
 	j, err := submit()
 	if err != nil {
