@@ -35,7 +35,7 @@ EXAMPLE_CRDS = go run ./schema/crd -types ./examples/operators/$(1) -o examples/
 V2BETA1_CRDS := go run ./schema/crd -types ./training/kinds/v2beta1 -o deploy/mpijob-v2beta1 -infix=-v2beta1 -former=false
 
 .DEFAULT_GOAL := help
-.PHONY: help build image chart demo test unit integration e2e monitoring vuln faults fuzz bench bench-operators bench-convert generate verify
+.PHONY: help build image chart demo test unit integration e2e monitoring vuln faults fuzz bench bench-operators bench-convert generate clients verify
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ unit: ## run the tests that need no control plane
 	cd localcluster && go test $(RACE) ./access ./kubelet ./plane ./simulation ./supervise
 	@echo "== the CRDs, read as the API server reads them"
 	cd tools && go test -count=1 ./crdtest ./crdcheck
+	@echo "== the clients: as they would be generated of the CRDs (TypeScript, Python and Java where npm is)"
+	cd clients/go && go test -count=1 ./...
+	cd tools && go test -count=1 ./clients
 	@echo "== the health checks for other programs, and the rules by which those read a job"
 	cd tools/integrations && go test -count=1 ./...
 	@echo "== the chart, rendered by Helm 4 and Helm 3"
@@ -138,6 +141,9 @@ generate: ## write what is generated: CRDs, reference tables, rules, dashboards,
 	go run ./deploy/monitoring/generate
 	go run ./deploy/chartfiles
 
+clients: ## write the clients in Go, TypeScript, Python and Java from the CRDs (needs node and npm; docs/clients.md)
+	@go -C tools run ./clients
+
 verify: ## fail if something is unformatted, suspicious, untidy, vulnerable or not generated anew
 	@echo "== gofmt"
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || { echo "not formatted:"; echo "$$unformatted"; exit 1; }
@@ -146,6 +152,7 @@ verify: ## fail if something is unformatted, suspicious, untidy, vulnerable or n
 	@cd localcluster && go mod tidy -diff
 	@cd localcluster && go mod tidy -diff -modfile=kubernetes-1.35.mod
 	@cd tools && go mod tidy -diff
+	@cd clients/go && go mod tidy -diff && go vet ./...
 	@cd tools/integrations && go mod tidy -diff
 	@cd tools/helm && go mod tidy -diff
 	@cd tools/image && go mod tidy -diff && go vet ./...

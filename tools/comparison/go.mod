@@ -5,6 +5,7 @@ go 1.26.0
 toolchain go1.26.10
 
 tool (
+	k8s.io/code-generator/cmd/applyconfiguration-gen
 	k8s.io/code-generator/cmd/client-gen
 	k8s.io/code-generator/cmd/deepcopy-gen
 	k8s.io/code-generator/cmd/informer-gen

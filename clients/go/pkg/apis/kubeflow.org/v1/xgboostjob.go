@@ -1,0 +1,51 @@
+package v1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+const (
+	XGBoostJobKind     = "XGBoostJob"
+	XGBoostJobPlural   = "xgboostjobs"
+	XGBoostJobSingular = "xgboostjob"
+	// XGBoostJobDefaultContainerName is the name that the container of the framework must have.
+	XGBoostJobDefaultContainerName = "xgboost"
+)
+
+const (
+	XGBoostJobReplicaTypeMaster ReplicaType = "Master"
+	XGBoostJobReplicaTypeWorker ReplicaType = "Worker"
+)
+
+// XGBoostJob runs XGBoost or LightGBM: a master and workers.
+//
+// +genclient
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+type XGBoostJob struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	// What to run.
+	// +optional
+	Spec XGBoostJobSpec `json:"spec,omitempty"`
+	// What is known of the run. Written by the operator.
+	// +optional
+	Status JobStatus `json:"status,omitempty"`
+}
+
+// XGBoostJobSpec is the spec of an XGBoostJob.
+type XGBoostJobSpec struct {
+	// What applies to the job as a whole.
+	// +optional
+	RunPolicy RunPolicy `json:"runPolicy,omitempty"`
+	// The replica types by name: Master, Worker.
+	XGBReplicaSpecs map[ReplicaType]*ReplicaSpec `json:"xgbReplicaSpecs"`
+}
+
+// XGBoostJobList is a list of XGBoostJobs.
+//
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+type XGBoostJobList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []XGBoostJob `json:"items"`
+}
