@@ -6,6 +6,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// Labels of the pods of a job.
+const (
+	// JobNameLabel has the name of the job.
+	JobNameLabel = "training.kubeflow.org/job-name"
+	// ReplicaTypeLabel has the replica type, in lower case.
+	ReplicaTypeLabel = "training.kubeflow.org/replica-type"
+	// ReplicaIndexLabel has the index of the replica in its replica type.
+	ReplicaIndexLabel = "training.kubeflow.org/replica-index"
+	// OperatorNameLabel has the name of the controller of the kind, such as pytorchjob-controller.
+	OperatorNameLabel = "training.kubeflow.org/operator-name"
+	// JobRoleLabel has the value master on the pods of the replica type that leads.
+	JobRoleLabel = "training.kubeflow.org/job-role"
+)
+
 // RunPolicy is what applies to a job as a whole.
 type RunPolicy struct {
 	// Which pods to delete when the job is over. Default: none.

@@ -6,8 +6,15 @@ const (
 	JAXJobKind     = "JAXJob"
 	JAXJobPlural   = "jaxjobs"
 	JAXJobSingular = "jaxjob"
+	// JAXJobFrameworkName is how metrics name the kind.
+	JAXJobFrameworkName = "jax"
 	// JAXJobDefaultContainerName is the name that the container of the framework must have.
 	JAXJobDefaultContainerName = "jax"
+	// JAXJobDefaultPortName is the name of the port by which replicas reach each other, and JAXJobDefaultPort its default.
+	JAXJobDefaultPortName = "jaxjob-port"
+	JAXJobDefaultPort     = 6666
+	// JAXJobDefaultRestartPolicy is that of replicas which have none.
+	JAXJobDefaultRestartPolicy = RestartPolicyNever
 )
 
 const JAXJobReplicaTypeWorker ReplicaType = "Worker"

@@ -6,8 +6,12 @@ const (
 	MPIJobKind     = "MPIJob"
 	MPIJobPlural   = "mpijobs"
 	MPIJobSingular = "mpijob"
+	// MPIJobFrameworkName is how metrics name the kind.
+	MPIJobFrameworkName = "mpi"
 	// MPIJobDefaultContainerName is the name that the container of the framework must have.
 	MPIJobDefaultContainerName = "mpi"
+	// MPIJobDefaultRestartPolicy is that of replicas which have none.
+	MPIJobDefaultRestartPolicy = RestartPolicyNever
 )
 
 const (

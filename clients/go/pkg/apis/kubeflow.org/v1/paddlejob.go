@@ -9,8 +9,15 @@ const (
 	PaddleJobKind     = "PaddleJob"
 	PaddleJobPlural   = "paddlejobs"
 	PaddleJobSingular = "paddlejob"
+	// PaddleJobFrameworkName is how metrics name the kind.
+	PaddleJobFrameworkName = "paddle"
 	// PaddleJobDefaultContainerName is the name that the container of the framework must have.
 	PaddleJobDefaultContainerName = "paddle"
+	// PaddleJobDefaultPortName is the name of the port by which replicas reach each other, and PaddleJobDefaultPort its default.
+	PaddleJobDefaultPortName = "master"
+	PaddleJobDefaultPort     = 36543
+	// PaddleJobDefaultRestartPolicy is that of replicas which have none.
+	PaddleJobDefaultRestartPolicy = RestartPolicyOnFailure
 )
 
 const (

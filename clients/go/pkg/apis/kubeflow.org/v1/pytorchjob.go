@@ -9,8 +9,15 @@ const (
 	PyTorchJobKind     = "PyTorchJob"
 	PyTorchJobPlural   = "pytorchjobs"
 	PyTorchJobSingular = "pytorchjob"
+	// PyTorchJobFrameworkName is how metrics name the kind.
+	PyTorchJobFrameworkName = "pytorch"
 	// PyTorchJobDefaultContainerName is the name that the container of the framework must have.
 	PyTorchJobDefaultContainerName = "pytorch"
+	// PyTorchJobDefaultPortName is the name of the port by which replicas reach each other, and PyTorchJobDefaultPort its default.
+	PyTorchJobDefaultPortName = "pytorchjob-port"
+	PyTorchJobDefaultPort     = 23456
+	// PyTorchJobDefaultRestartPolicy is that of replicas which have none.
+	PyTorchJobDefaultRestartPolicy = RestartPolicyOnFailure
 )
 
 const (

@@ -6,8 +6,15 @@ const (
 	TFJobKind     = "TFJob"
 	TFJobPlural   = "tfjobs"
 	TFJobSingular = "tfjob"
+	// TFJobFrameworkName is how metrics name the kind.
+	TFJobFrameworkName = "tensorflow"
 	// TFJobDefaultContainerName is the name that the container of the framework must have.
 	TFJobDefaultContainerName = "tensorflow"
+	// TFJobDefaultPortName is the name of the port by which replicas reach each other, and TFJobDefaultPort its default.
+	TFJobDefaultPortName = "tfjob-port"
+	TFJobDefaultPort     = 2222
+	// TFJobDefaultRestartPolicy is that of replicas which have none.
+	TFJobDefaultRestartPolicy = RestartPolicyNever
 )
 
 const (

@@ -6,8 +6,15 @@ const (
 	XGBoostJobKind     = "XGBoostJob"
 	XGBoostJobPlural   = "xgboostjobs"
 	XGBoostJobSingular = "xgboostjob"
+	// XGBoostJobFrameworkName is how metrics name the kind.
+	XGBoostJobFrameworkName = "xgboost"
 	// XGBoostJobDefaultContainerName is the name that the container of the framework must have.
 	XGBoostJobDefaultContainerName = "xgboost"
+	// XGBoostJobDefaultPortName is the name of the port by which replicas reach each other, and XGBoostJobDefaultPort its default.
+	XGBoostJobDefaultPortName = "xgboostjob-port"
+	XGBoostJobDefaultPort     = 9999
+	// XGBoostJobDefaultRestartPolicy is that of replicas which have none.
+	XGBoostJobDefaultRestartPolicy = RestartPolicyNever
 )
 
 const (

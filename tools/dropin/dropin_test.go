@@ -1,0 +1,202 @@
+package dropin
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	former "github.com/kubeflow/training-operator/pkg/apis/kubeflow.org/v1"
+	formerclient "github.com/kubeflow/training-operator/pkg/client/clientset/versioned/typed/kubeflow.org/v1"
+
+	ours "stoic/clients/go/pkg/apis/kubeflow.org/v1"
+	ourclient "stoic/clients/go/pkg/client/clientset/versioned/typed/kubeflow.org/v1"
+)
+
+// dropIn compares the client in Go of training-operator with ours, from a type down to the types of its fields and of the
+// parameters of its methods. What only ours has is no difference.
+type dropIn struct {
+	seen  map[reflect.Type]bool
+	found []string
+}
+
+func (d *dropIn) differs(format string, args ...any) {
+	d.found = append(d.found, fmt.Sprintf(format, args...))
+}
+
+// renamed is where a package of the former client is in ours.
+func renamed(path string) string {
+	return strings.Replace(path, "github.com/kubeflow/training-operator/", "stoic/clients/go/", 1)
+}
+
+// compare two types. The place says where they are.
+func (d *dropIn) compare(place string, was, is reflect.Type) {
+	if was.Kind() != is.Kind() || was.Name() != is.Name() || renamed(was.PkgPath()) != is.PkgPath() {
+		d.differs("%s: was %s, is %s", place, was, is)
+		return
+	}
+	if was == is || d.seen[was] {
+		return
+	}
+	d.seen[was] = true
+	switch was.Kind() {
+	case reflect.Pointer, reflect.Slice:
+		d.compare(place, was.Elem(), is.Elem())
+	case reflect.Map:
+		d.compare(place, was.Key(), is.Key())
+		d.compare(place, was.Elem(), is.Elem())
+	case reflect.Struct:
+		for i := range was.NumField() {
+			field := was.Field(i)
+			of, there := is.FieldByName(field.Name)
+			if !there {
+				d.differs("%s.%s: is not there", was.Name(), field.Name)
+				continue
+			}
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if called, _, _ := strings.Cut(of.Tag.Get("json"), ","); called != name {
+				d.differs("%s.%s: was %q in JSON, is %q", was.Name(), field.Name, name, called)
+			}
+			d.compare(was.Name()+"."+field.Name, field.Type, of.Type)
+		}
+	case reflect.Interface:
+		d.methods(was, is)
+	}
+}
+
+// methods of an interface that are exported.
+func (d *dropIn) methods(was, is reflect.Type) {
+	for i := range was.NumMethod() {
+		method := was.Method(i)
+		place := was.Name() + "." + method.Name
+		of, there := is.MethodByName(method.Name)
+		if !there {
+			d.differs("%s: is not there", place)
+			continue
+		}
+		if method.Type.NumIn() != of.Type.NumIn() || method.Type.NumOut() != of.Type.NumOut() {
+			d.differs("%s: was %s, is %s", place, method.Type, of.Type)
+			continue
+		}
+		for n := range method.Type.NumIn() {
+			d.compare(place, method.Type.In(n), of.Type.In(n))
+		}
+		for n := range method.Type.NumOut() {
+			d.compare(place, method.Type.Out(n), of.Type.Out(n))
+		}
+	}
+}
+
+// TestGoClientIsDropIn: a program for the client in Go of training-operator 1.8, the newest that can be had as a module, finds in
+// ours every type, field and method that it may use, but for those listed.
+func TestGoClientIsDropIn(t *testing.T) {
+	d := &dropIn{seen: map[reflect.Type]bool{}}
+	d.compare("clientset", reflect.TypeFor[formerclient.KubeflowV1Interface](), reflect.TypeFor[ourclient.KubeflowV1Interface]())
+	slices.Sort(d.found)
+	want := []string{
+		"KubeflowV1Interface.MXJobs: is not there",  // a kind that 1.9 does not have either
+		"ReplicaStatus.LabelSelector: is not there", // was never set
+	}
+	if diff := cmp.Diff(want, slices.Compact(d.found)); diff != "" {
+		t.Errorf("differences, - expected + found:\n%s", diff)
+	}
+	if len(d.seen) < 60 {
+		t.Errorf("%d types are compared", len(d.seen))
+	}
+}
+
+// TestGoClientConstants: constants have the same names and values, but for those of what is not there.
+func TestGoClientConstants(t *testing.T) {
+	was, is := constantsOf(t, reflect.TypeFor[former.TFJob]().PkgPath()), constantsOf(t, reflect.TypeFor[ours.TFJob]().PkgPath())
+	if len(was) < 70 {
+		t.Errorf("%d constants", len(was))
+	}
+	for name, value := range was {
+		if strings.HasPrefix(name, "MX") || strings.HasPrefix(name, "JobModeType") || slices.Contains([]string{"MPIJobDefaultPort", "MPIJobDefaultPortName"}, name) {
+			continue // a kind that is not there; a port that MPIJobs do not have
+		}
+		if is[name] != value {
+			t.Errorf("%s was %s, is %q", name, value, is[name])
+		}
+	}
+}
+
+// constantsOf a package that are exported: what stands behind the equals sign, by name.
+func constantsOf(t *testing.T, path string) map[string]string {
+	t.Helper()
+	folder, err := exec.Command("go", "list", "-f", "{{.Dir}}", path).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(folder)), "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("files of %s: %d, %v", path, len(files), err)
+	}
+	found := map[string]string{}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range parsed.Decls {
+			group, is := decl.(*ast.GenDecl)
+			if !is || group.Tok != token.CONST {
+				continue
+			}
+			for _, spec := range group.Specs {
+				of := spec.(*ast.ValueSpec)
+				for i, name := range of.Names {
+					if name.IsExported() && i < len(of.Values) {
+						found[name.Name] = text(of.Values[i])
+					}
+				}
+			}
+		}
+	}
+	return found
+}
+
+// text of a literal or a name.
+func text(value ast.Expr) string {
+	switch v := value.(type) {
+	case *ast.BasicLit:
+		return v.Value
+	case *ast.Ident:
+		return v.Name
+	}
+	return fmt.Sprintf("%T", value)
+}
+
+// TestDropInNotices: the comparison notices a field that is missing, one of another type, and one with another name in JSON.
+func TestDropInNotices(t *testing.T) {
+	type inner struct{ A, B int }
+	place := func(is any) []string {
+		d := &dropIn{seen: map[reflect.Type]bool{}}
+		d.compare("x", reflect.TypeFor[struct {
+			Same    string `json:"same"`
+			Renamed string `json:"before"`
+			Typed   *inner
+			Gone    int
+		}](), reflect.TypeOf(is))
+		return d.found
+	}
+	got := place(struct {
+		Same    string `json:"same,omitempty"`
+		Renamed string `json:"after"`
+		Typed   inner
+	}{})
+	want := []string{`.Renamed: was "before" in JSON, is "after"`, ".Typed: was *dropin.inner, is dropin.inner", ".Gone: is not there"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
