@@ -67,6 +67,7 @@ unit: ## run the tests that need no control plane
 	@echo "== the clients: as they would be generated of the CRDs (TypeScript, Python and Java where npm is)"
 	cd clients/go && go test -count=1 ./...
 	cd tools && go test -count=1 ./clients
+	cd tools/dropin && go test -count=1 ./...
 	@echo "== the health checks for other programs, and the rules by which those read a job"
 	cd tools/integrations && go test -count=1 ./...
 	@echo "== the chart, rendered by Helm 4 and Helm 3"
@@ -92,6 +93,8 @@ else
 	@echo "== the tutorial for authors of operators, step by step; the same operator as others write it (docs/authors.md)"
 	go test -count=1 -v -timeout 20m ./test/authors
 	cd tools/comparison && go test -count=1 -v -timeout 20m .
+	@echo "== the clients in Go, TypeScript, Python and Java (those whose toolchain is there), and what the API server publishes"
+	go test -count=1 -v -timeout 15m ./test/clients
 	@echo "== the fault rig: its fixed sample, and what it stands on (make faults runs all of it); a tiny benchmark"
 	go test -count=1 -v -p 2 -parallel 2 -timeout 20m ./test/faults ./test/faults/proxy ./test/faults/apimodel ./test/faults/disruption ./test/bench
 endif
@@ -154,6 +157,7 @@ verify: ## fail if something is unformatted, suspicious, untidy, vulnerable or n
 	@cd tools && go mod tidy -diff
 	@cd clients/go && go mod tidy -diff && go vet ./...
 	@cd tools/integrations && go mod tidy -diff
+	@cd tools/dropin && go mod tidy -diff && go vet ./...
 	@cd tools/helm && go mod tidy -diff
 	@cd tools/image && go mod tidy -diff && go vet ./...
 	@cd tools/lint && go mod tidy -diff && go vet ./...
