@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,8 +32,8 @@ import (
 	trainingversions "stoic/training/versions"
 )
 
-// malformedPerVersion of each kind are stored before its CRD has a schema.
-const malformedPerVersion = 60
+// malformedPerVersion of each kind are stored before its CRD has a schema: 1,000 of ten versions.
+const malformedPerVersion = 100
 
 // servedKind is a kind of several versions, and what is written of it in each.
 type servedKind struct {
@@ -49,6 +47,12 @@ type servedKind struct {
 	patch    string            // a merge patch, in the first version that is not the hub
 	patched  string            // what the patch makes of the hub's spec: a member of it
 	resource func(version string) dynamic.ResourceInterface
+
+	namespace string
+	process   *operator.Process // its webhook, and how that was started
+	options   operator.Options
+	folder    string // of the webhook's certificate
+	objects   int    // in the namespace
 }
 
 // TestVersions: objects of several kinds are written, read, listed, watched and patched in all their versions, malformed ones among
@@ -63,7 +67,7 @@ func TestVersions(t *testing.T) {
 	v2beta1 := served.Version(t, root+"/deploy/mpijob-v2beta1/mpijobs.yaml")
 	tf, mpi := `"tfReplicaSpecs":{"Worker":`+job("tensorflow")+`}`, `"mpiReplicaSpecs":{"Launcher":`+job("mpi")+`,"Worker":`+job("mpi")+`}`
 	training := []string{stoic, "webhook"}
-	for _, k := range []*servedKind{
+	all := []*servedKind{
 		{Kind: foobarversions.Versions(), plural: "foobars", command: []string{build(t, "./examples/operators/foobar/cmd", raceDetector()...), "--conversion-only"},
 			open: "test/fixtures/foobars-open.yaml", crd: "examples/operators/foobar/deploy/crd/foobars.yaml",
 			specs: map[string]string{"v1alpha1": `{"target":"a","type":"Copy"}`, "v1beta1": `{"target":"b","mode":"Link"}`},
@@ -80,29 +84,32 @@ func TestVersions(t *testing.T) {
 			others: []crdv1.CustomResourceDefinitionVersion{v2beta1},
 			specs:  map[string]string{"v1": `{"cleanPodPolicy":"Running","mainContainer":"mpi",` + mpi + `}`, "v2beta1": `{"mpiImplementation":"Intel","slotsPerWorker":2,` + mpi + `}`},
 			patch:  `{"spec":{"slotsPerWorker":4}}`, patched: `"slotsPerWorker":4`},
-	} {
-		t.Run(k.Name, func(t *testing.T) { k.run(t, r) })
 	}
+	for _, k := range all {
+		t.Run(k.Name, func(within *testing.T) { k.run(within, t, r) })
+	}
+	t.Run("a webhook fails", func(within *testing.T) { all[len(all)-1].webhookFails(within, t, r, all[:len(all)-1]) })
 }
 
-func (k *servedKind) run(t *testing.T, r *rig) {
-	ns := r.namespace(t, "versions-"+k.plural)
-	k.resource = func(version string) dynamic.ResourceInterface {
-		return r.dynamic.Resource(runtimeschema.GroupVersionResource{Group: k.Group, Version: version, Resource: k.plural}).Namespace(ns)
-	}
+// run what every kind is to stand. Its webhook runs until the whole test ends.
+func (k *servedKind) run(t, whole *testing.T, r *rig) {
+	k.namespace = r.namespace(t, "versions-"+k.plural)
+	k.resource = func(version string) dynamic.ResourceInterface { return k.in(r, version).Namespace(k.namespace) }
 	address, err := operator.Address()
 	if err != nil {
 		t.Fatal(err)
 	}
-	authority, folder := certificatesFor(t, "127.0.0.1")
+	var authority []byte
+	k.folder = whole.TempDir()
+	authority = k.certificate(t, time.Now())
 	url := "https://" + address + conversion.Path
 	webhook := crdv1.WebhookClientConfig{URL: &url, CABundle: authority}
-	o := operator.Options{Command: append(slices.Clone(k.command), "--conversion-bind-address", address, "--conversion-cert-path", folder,
+	k.options = operator.Options{Command: append(slices.Clone(k.command), "--conversion-bind-address", address, "--conversion-cert-path", k.folder,
 		"--metrics-bind-address", "{metrics}", "--health-probe-bind-address", "{probes}")}
-	p := operator.InTest(t, o)
+	k.process = operator.InTest(whole, k.options)
 
 	open := served.CRD(t, filepath.Join(root, k.open))
-	open.Spec.Versions[0].Subresources.Scale = nil // it would look into malformed specs
+	open.Spec.Versions[0].Subresources = nil // a status is stored as it is sent, and no scale looks into malformed specs
 	var others []crdv1.CustomResourceDefinitionVersion
 	for _, v := range k.Versions {
 		other := *open.Spec.Versions[0].DeepCopy()
@@ -110,19 +117,38 @@ func (k *servedKind) run(t *testing.T, r *rig) {
 		others = append(others, other)
 	}
 	k.install(t, r, "create", open, webhook, others...)
-	written := k.write(t)
+	shipped, err := versionsmanifest.CRD(served.CRD(t, filepath.Join(root, k.crd)), k.Kind, webhook, k.others...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := k.write(t, shipped)
 	k.readAll(t, written)
+	k.editMalformed(t)
 
 	k.install(t, r, "replace", served.CRD(t, filepath.Join(root, k.crd)), webhook, k.others...)
-	for _, version := range k.all() {
-		await(t, "all objects to be listed as "+version+" under the CRD that has a schema", func() (bool, string) {
-			list, err := k.resource(version).List(t.Context(), metav1.ListOptions{})
-			return err == nil && len(list.Items) == len(written), fmt.Sprint(err)
-		})
-	}
+	k.objects = len(written)
+	k.listed(t, "under the CRD that has a schema")
 	k.edit(t)
 	k.fieldManagers(t)
-	k.webhookGone(t, p, o, len(written)+1) // fieldManagers makes one
+	k.objects++ // fieldManagers makes one
+}
+
+func (k *servedKind) in(r *rig, version string) dynamic.NamespaceableResourceInterface {
+	return r.dynamic.Resource(runtimeschema.GroupVersionResource{Group: k.Group, Version: version, Resource: k.plural})
+}
+
+// listed: every LIST in every version succeeds, and has all objects.
+func (k *servedKind) listed(t *testing.T, when string) {
+	t.Helper()
+	for _, version := range k.all() {
+		await(t, "all objects to be listed as "+version+" "+when, func() (bool, string) {
+			list, err := k.resource(version).List(t.Context(), metav1.ListOptions{})
+			if err != nil {
+				return false, err.Error()
+			}
+			return len(list.Items) == k.objects, fmt.Sprintf("%d of %d", len(list.Items), k.objects)
+		})
+	}
 }
 
 // all versions, the hub first.
@@ -134,19 +160,19 @@ func (k *servedKind) all() []string {
 	return all
 }
 
-func certificatesFor(t *testing.T, host string) (authority []byte, folder string) {
+// certificate of the webhook, for an hour from a time on. It returns the authority that has signed it.
+func (k *servedKind) certificate(t *testing.T, from time.Time) (authority []byte) {
 	t.Helper()
-	authority, crt, key, err := versionsmanifest.Certificate(time.Now(), time.Hour, host)
+	authority, crt, key, err := versionsmanifest.Certificate(from, time.Hour, "127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder = t.TempDir()
 	for name, text := range map[string][]byte{access.CertFile: crt, access.KeyFile: key} {
-		if err := os.WriteFile(filepath.Join(folder, name), text, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(k.folder, name), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return authority, folder
+	return authority
 }
 
 // install the CRD with all versions.
@@ -170,107 +196,6 @@ func (k *servedKind) install(t *testing.T, r *rig, verb string, stored *crdv1.Cu
 			return err == nil, fmt.Sprint(err)
 		})
 	}
-}
-
-// write objects in each version, well-formed and malformed ones. It returns them as they were written, by name.
-func (k *servedKind) write(t *testing.T) map[string]*unstructured.Unstructured {
-	t.Helper()
-	random := rand.New(rand.NewPCG(1, uint64(len(k.Name))))
-	written := map[string]*unstructured.Unstructured{}
-	for _, version := range k.all() {
-		add := func(name string, spec any) {
-			u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": k.Group + "/" + version, "kind": k.Name, "metadata": map[string]any{"name": name}, "spec": spec}}
-			if _, err := k.resource(version).Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
-				t.Fatalf("create %s of %v: %v", name, spec, err)
-			}
-			written[name] = u
-		}
-		var spec map[string]any
-		if err := json.Unmarshal([]byte(k.specs[version]), &spec); err != nil {
-			t.Fatal(err)
-		}
-		add("valid-"+version, spec)
-		for i := range malformedPerVersion {
-			add(fmt.Sprintf("malformed-%s-%d", version, i), k.malformed(random, spec))
-		}
-	}
-	return written
-}
-
-// malformed specs: another type in place of all of it, or of some members of it and of those that the tables name.
-func (k *servedKind) malformed(random *rand.Rand, spec map[string]any) any {
-	values := []any{"text", int64(7), 1.5, true, []any{"x", int64(1)}, map[string]any{"x": "y"}, "", map[string]any{}}
-	if random.IntN(8) == 0 {
-		return values[random.IntN(len(values))]
-	}
-	odd := maps.Clone(spec)
-	keys := slices.Sorted(maps.Keys(spec))
-	for _, v := range k.Versions {
-		for _, m := range v.Moves {
-			keys = append(keys, strings.Split(m.Here, ".")[1], strings.Split(m.Hub, ".")[1])
-		}
-		for _, place := range append(v.Only, v.HubOnly...) {
-			keys = append(keys, strings.Split(place, ".")[1])
-		}
-	}
-	for range 1 + random.IntN(3) {
-		odd[keys[random.IntN(len(keys))]] = values[random.IntN(len(values))]
-	}
-	return odd
-}
-
-// readAll of the objects in each version: one by one and in lists. They are what the tables say.
-func (k *servedKind) readAll(t *testing.T, written map[string]*unstructured.Unstructured) {
-	t.Helper()
-	c, err := k.Converter()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, version := range k.all() {
-		list, err := k.resource(version).List(t.Context(), metav1.ListOptions{})
-		if err != nil || len(list.Items) != len(written) {
-			t.Fatalf("%d of %d objects are listed as %s: %v", len(list.Items), len(written), version, err)
-		}
-		for _, got := range list.Items {
-			want, err := c.Convert(written[got.GetName()].Object, version)
-			if err != nil {
-				t.Fatal(err)
-			}
-			k.compare(t, "listed", written[got.GetName()], want.Object, &got, version)
-		}
-		for _, name := range []string{"valid-" + k.Hub, "valid-" + version, "malformed-" + k.Versions[0].Name + "-0", "malformed-" + version + "-1"} {
-			got, err := k.resource(version).Get(t.Context(), name, metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			want, err := c.Convert(written[name].Object, version)
-			if err != nil {
-				t.Fatal(err)
-			}
-			k.compare(t, "read", written[name], want.Object, got, version)
-		}
-	}
-}
-
-func (k *servedKind) compare(t *testing.T, how string, written *unstructured.Unstructured, want map[string]any, got *unstructured.Unstructured, version string) {
-	t.Helper()
-	if got.GetAPIVersion() != k.Group+"/"+version {
-		t.Errorf("%s: %s %s as %s", got.GetName(), how, got.GetAPIVersion(), version)
-	}
-	// Integers that a JSON decoder makes of floats, and the other way, are the same.
-	wants, gots := jsonText(t, want["spec"]), jsonText(t, got.Object["spec"])
-	if diff := cmp.Diff(wants, gots); diff != "" {
-		t.Errorf("%s, written as %s, %s as %s, -want +got:\n%s", got.GetName(), written.GetAPIVersion(), how, version, diff)
-	}
-}
-
-func jsonText(t *testing.T, value any) string {
-	t.Helper()
-	text, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // edit an object in a version that is not the hub: by merge and JSON patch. A watch in each version sees it.
@@ -370,28 +295,5 @@ func (k *servedKind) fieldManagers(t *testing.T) {
 		if got.GetLabels()[version] != "x" || !slices.Contains(managers, version+" "+k.Group+"/"+version) {
 			t.Errorf("labels %v, managers %q", got.GetLabels(), managers)
 		}
-	}
-}
-
-// webhookGone: the stored version can be read and written without it, others cannot; when it is back everything can.
-func (k *servedKind) webhookGone(t *testing.T, p *operator.Process, o operator.Options, objects int) {
-	t.Helper()
-	old := k.Versions[0].Name
-	if err := p.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := k.resource(old).Get(t.Context(), "valid-"+k.Hub, metav1.GetOptions{}); err == nil || !strings.Contains(err.Error(), "conversion webhook for ") {
-		t.Errorf("%s without a webhook: %v", old, err)
-	}
-	list, err := k.resource(k.Hub).List(t.Context(), metav1.ListOptions{})
-	if err != nil || len(list.Items) != objects {
-		t.Errorf("%d of %d objects are listed as %s, as which they are stored: %v", len(list.Items), objects, k.Hub, err)
-	}
-	operator.InTest(t, o)
-	for _, version := range k.all() {
-		await(t, "all objects to be listed as "+version+" with a webhook again", func() (bool, string) {
-			list, err := k.resource(version).List(t.Context(), metav1.ListOptions{})
-			return err == nil && len(list.Items) == objects, fmt.Sprint(err)
-		})
 	}
 }

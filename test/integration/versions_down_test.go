@@ -1,0 +1,271 @@
+package integration
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"stoic/test/operator"
+)
+
+// request to the API server while a webhook does not answer as it should, by the version that it is made in, and what becomes of it.
+type request struct {
+	name string
+	do   func(ctx context.Context) error
+	// fails: it needs the webhook.
+	fails bool
+}
+
+// webhookFails: the webhook of a kind is killed, has a certificate that another authority has signed, one that has ended, and does not
+// answer at all. Each time those requests fail that docs/versions.md names, and no others: neither those of other kinds, nor of
+// other namespaces. When the cause is removed everything is as before, by itself.
+func (k *servedKind) webhookFails(t, whole *testing.T, r *rig, others []*servedKind) {
+	if k.objects == 0 {
+		t.Skip("the kind has not got so far")
+	}
+	old := k.Versions[0].Name
+	for name, version := range map[string]string{"stored": k.Hub, "by-old": old, "edited-1": old, "edited-2": old, "edited-3": old, "edited-4": old} {
+		k.create(t, version, name)
+		k.objects++
+	}
+	checks := 0
+	check := func(when, why string) {
+		t.Helper()
+		checks++
+		t.Run(when, func(t *testing.T) { k.failing(t, r, why, fmt.Sprint("edited-", checks), others) })
+	}
+	restart := func() {
+		t.Helper()
+		k.process = operator.Started(whole, k.options)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		if err := k.process.AwaitReady(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kill := func() {
+		t.Helper()
+		if err := k.process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	kill()
+	check("killed", "connection refused")
+	restart()
+	k.listed(t, "after a restart of the webhook")
+
+	kill()
+	k.certificate(t, time.Now())
+	restart()
+	check("a certificate that another authority has signed", "certificate signed by unknown authority")
+
+	kill()
+	k.trust(t, r, k.certificate(t, time.Now().Add(-3*time.Hour)))
+	restart()
+	k.awaitFailure(t, "certificate has expired")
+	check("a certificate that has ended", "certificate has expired")
+
+	k.trust(t, r, k.certificate(t, time.Now())) // it is read again, without a restart
+	k.listed(t, "with a certificate that was renewed")
+
+	if err := k.process.Pause(); err != nil {
+		t.Skip(err)
+	}
+	check("no answer", "")
+	if err := k.process.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	k.listed(t, "with a webhook that answers again")
+}
+
+// trust an authority from now on.
+func (k *servedKind) trust(t *testing.T, r *rig, authority []byte) {
+	t.Helper()
+	r.kubectl(t, nil, "patch", "crd", k.plural+"."+k.Group, "--type=json", "-p",
+		`[{"op":"replace","path":"/spec/conversion/webhook/clientConfig/caBundle","value":"`+base64.StdEncoding.EncodeToString(authority)+`"}]`)
+}
+
+// awaitFailure of reads in another version than the stored one: a CRD that has changed is looked at a moment later.
+func (k *servedKind) awaitFailure(t *testing.T, why string) {
+	t.Helper()
+	await(t, "reads to fail: "+why, func() (bool, string) {
+		_, err := k.resource(k.Versions[0].Name).Get(t.Context(), "stored", metav1.GetOptions{})
+		return err != nil && strings.Contains(err.Error(), why), fmt.Sprint(err)
+	})
+}
+
+func (k *servedKind) create(t *testing.T, version, name string) {
+	t.Helper()
+	u := k.object(map[string]any{"metadata": map[string]any{}, "spec": k.spec(t, version)}, version, name)
+	if _, err := k.resource(version).Create(t.Context(), u, metav1.CreateOptions{FieldManager: "test"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// failing: what fails is what needs the webhook, with the given reason, and nothing else does. There is an object of that name, with a
+// field manager of another version.
+func (k *servedKind) failing(t *testing.T, r *rig, why, edited string, others []*servedKind) {
+	const limit = 50 * time.Second // an API server gives up after 30
+	var all sync.WaitGroup
+	for _, q := range append(k.requests(t, r, edited), bystanders(t, r, others)...) {
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			began := time.Now()
+			err := q.do(ctx)
+			took := time.Since(began)
+			t.Logf("%s: %v after %v", q.name, err, took.Round(time.Millisecond))
+			switch {
+			case q.fails && err == nil:
+				t.Errorf("%s: needs no webhook", q.name)
+			case q.fails && (!strings.Contains(err.Error(), "conversion webhook for ") || !strings.Contains(err.Error(), why)):
+				t.Errorf("%s: %v, want %s", q.name, err, why)
+			case !q.fails && err != nil:
+				t.Errorf("%s: %v", q.name, err)
+			case !q.fails && took > 20*time.Second:
+				t.Errorf("%s: took %v", q.name, took)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// requests for objects that are stored in the hub, in the hub and in another version.
+func (k *servedKind) requests(t *testing.T, r *rig, edited string) (all []request) {
+	spec := map[string]any{}
+	for _, version := range k.all()[:2] {
+		spec[version] = k.spec(t, version)
+	}
+	label := fmt.Appendf(nil, `{"metadata":{"labels":{"seen":"%d"}}}`, time.Now().UnixNano())
+	for _, version := range k.all()[:2] {
+		in, other := k.resource(version), version != k.Hub
+		made := func(name string) *unstructured.Unstructured {
+			return k.object(map[string]any{"metadata": map[string]any{}, "spec": spec[version]}, version, name)
+		}
+		applied := &unstructured.Unstructured{Object: map[string]any{"apiVersion": k.Group + "/" + version, "kind": k.Name, "metadata": map[string]any{"name": "stored", "labels": map[string]any{"applied": "yes"}}}}
+		add := func(name string, fails bool, do func(ctx context.Context) error) {
+			all = append(all, request{name + " in " + version, do, fails})
+		}
+		add("get", other, func(ctx context.Context) error { _, err := in.Get(ctx, "stored", metav1.GetOptions{}); return err })
+		add("list", other, func(ctx context.Context) error { _, err := in.List(ctx, metav1.ListOptions{}); return err })
+		add("create, delete", other, func(ctx context.Context) error {
+			if _, err := in.Create(ctx, made("made"), metav1.CreateOptions{}); err != nil {
+				return err
+			}
+			return in.Delete(ctx, "made", metav1.DeleteOptions{})
+		})
+		add("merge patch", other, func(ctx context.Context) error {
+			_, err := in.Patch(ctx, "stored", types.MergePatchType, label, metav1.PatchOptions{})
+			return err
+		})
+		add("apply", other, func(ctx context.Context) error {
+			_, err := in.Apply(ctx, "stored", applied, metav1.ApplyOptions{FieldManager: "applies"})
+			return err
+		})
+	}
+	hub := k.resource(k.Hub)
+	applied := &unstructured.Unstructured{Object: map[string]any{"apiVersion": k.Group + "/" + k.Hub, "kind": k.Name, "metadata": map[string]any{"name": "by-old", "labels": map[string]any{"applied": "yes"}}}}
+	return append(all,
+		request{"watch in " + k.Hub, func(ctx context.Context) error { return watched(ctx, k, k.Hub) }, false},
+		request{"get of an object with a field manager of another version", func(ctx context.Context) error { _, err := hub.Get(ctx, "by-old", metav1.GetOptions{}); return err }, false},
+		request{"apply of an object with a field manager of another version", func(ctx context.Context) error {
+			_, err := hub.Apply(ctx, "by-old", applied, metav1.ApplyOptions{FieldManager: "applies"})
+			return err
+		}, true},
+		request{"merge patch of an object with a field manager of another version", func(ctx context.Context) error { return k.managersDropped(ctx, edited) }, false},
+		request{"deletion of a namespace", func(ctx context.Context) error { return k.namespaceGoes(ctx, r, spec[k.Hub]) }, false},
+	)
+}
+
+// managersDropped: an API server that cannot convert what a field manager of another version owns forgets all field managers.
+func (k *servedKind) managersDropped(ctx context.Context, name string) error {
+	got, err := k.resource(k.Hub).Patch(ctx, name, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"labels":{"seen":"%d"}}}`, time.Now().UnixNano()), metav1.PatchOptions{FieldManager: "patches"})
+	if err == nil && len(got.GetManagedFields()) > 0 {
+		err = fmt.Errorf("field managers %v", got.GetManagedFields())
+	}
+	return err
+}
+
+// watched: an object that is made in the hub is seen by a watch.
+func watched(ctx context.Context, k *servedKind, version string) error {
+	list, err := k.resource(version).List(ctx, metav1.ListOptions{Limit: 1})
+	if err != nil {
+		return err
+	}
+	w, err := k.resource(version).Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=stored", ResourceVersion: list.GetResourceVersion()})
+	if err != nil {
+		return err
+	}
+	defer w.Stop()
+	if _, err := k.resource(k.Hub).Patch(ctx, "stored", types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"at":"%d"}}}`, time.Now().UnixNano()), metav1.PatchOptions{}); err != nil {
+		return err
+	}
+	select {
+	case e, ok := <-w.ResultChan():
+		if u, is := e.Object.(*unstructured.Unstructured); !ok || !is || u.GetName() != "stored" {
+			return fmt.Errorf("a watch has ended: %v", e)
+		}
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// namespaceGoes, with an object of the kind in it.
+func (k *servedKind) namespaceGoes(ctx context.Context, r *rig, spec any) error {
+	name := fmt.Sprintf("goes-%d", time.Now().UnixNano())
+	out, err := r.tryKubectl(nil, "create", "namespace", name)
+	if err != nil {
+		return errors.New(out)
+	}
+	u := k.object(map[string]any{"metadata": map[string]any{}, "spec": spec}, k.Hub, "inside")
+	if _, err := k.in(r, k.Hub).Namespace(name).Create(ctx, u, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	if err := r.typed.CoreV1().Namespaces().Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	for {
+		if _, err := r.typed.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the namespace is still there: %w", ctx.Err())
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// bystanders are requests for objects of other kinds, in all their versions.
+func bystanders(t *testing.T, r *rig, others []*servedKind) (all []request) {
+	for _, k := range others {
+		if k.objects == 0 { // its test was not asked for
+			continue
+		}
+		for _, version := range k.all() {
+			all = append(all, request{"list of " + k.plural + " in " + version, func(ctx context.Context) error {
+				list, err := k.resource(version).List(ctx, metav1.ListOptions{})
+				if err == nil && len(list.Items) != k.objects {
+					err = fmt.Errorf("%d of %d objects", len(list.Items), k.objects)
+				}
+				return err
+			}, false})
+		}
+	}
+	return append(all, request{"list of pods", func(ctx context.Context) error {
+		_, err := r.typed.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
+		return err
+	}, false})
+}

@@ -1,0 +1,219 @@
+package integration
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"stoic/convert/versions"
+	"stoic/test/faults/mutation"
+)
+
+// write objects in each version: a well-formed one, and mutations of it. It returns them as they were written, by name.
+func (k *servedKind) write(t *testing.T, shipped *crdv1.CustomResourceDefinition) map[string]*unstructured.Unstructured {
+	t.Helper()
+	all := map[string]*unstructured.Unstructured{}
+	for i, version := range k.all() {
+		create := func(name string, object map[string]any) bool {
+			u := k.object(object, version, name)
+			if u == nil {
+				return false
+			}
+			created, err := k.resource(version).Create(t.Context(), u, metav1.CreateOptions{})
+			switch {
+			case err == nil:
+				annotations := created.GetAnnotations() // API servers leave out what is none
+				delete(annotations, k.Annotation)
+				u.SetAnnotations(annotations)
+				all[name] = u
+			case !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err): // of metadata, which no CRD can open
+				t.Fatalf("create %s: %v", name, err)
+			}
+			return err == nil
+		}
+		valid := map[string]any{"metadata": map[string]any{"name": "valid"}, "spec": k.spec(t, version),
+			"status": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True"}}, "replicaStatuses": map[string]any{"Worker": map[string]any{"active": int64(1)}}}}
+		if !create("valid-"+version, valid) {
+			t.Fatalf("a well-formed object of %s is refused", version)
+		}
+		mutations, stored := mutation.Sample(mutation.All(valid, shipped.Spec.Versions[i].Schema.OpenAPIV3Schema), 2*malformedPerVersion, uint64(i)), 0
+		for _, m := range mutations {
+			if stored < malformedPerVersion && create(fmt.Sprintf("malformed-%s-%d", version, stored), m.Apply(valid)) {
+				stored++
+			}
+		}
+		if stored < malformedPerVersion {
+			t.Fatalf("%d of %d mutations were stored as %s", stored, len(mutations), version)
+		}
+	}
+	return all
+}
+
+func (k *servedKind) spec(t *testing.T, version string) (spec map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(k.specs[version]), &spec); err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
+// object as a client would send it; nil if no client can, as its JSON is none that has a value.
+func (k *servedKind) object(object map[string]any, version, name string) *unstructured.Unstructured {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return nil
+	}
+	var sent map[string]any
+	if utiljson.Unmarshal(text, &sent) != nil {
+		return nil
+	}
+	u := &unstructured.Unstructured{Object: sent}
+	meta, is := sent["metadata"].(map[string]any)
+	if !is {
+		return nil
+	}
+	delete(meta, "ownerReferences") // an object whose owner is not there is collected
+	u.SetAPIVersion(k.Group + "/" + version)
+	u.SetKind(k.Name)
+	u.SetName(name)
+	return u
+}
+
+// readAll of the objects in each version: one by one and in lists. They are what the tables say.
+func (k *servedKind) readAll(t *testing.T, written map[string]*unstructured.Unstructured) {
+	t.Helper()
+	c, err := k.Converter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range k.all() {
+		list, err := k.resource(version).List(t.Context(), metav1.ListOptions{})
+		if err != nil || len(list.Items) != len(written) {
+			t.Fatalf("%d of %d objects are listed as %s: %v", len(list.Items), len(written), version, err)
+		}
+		for _, got := range list.Items {
+			k.compare(t, c, "listed", written[got.GetName()], &got, version)
+		}
+		for _, name := range []string{"valid-" + k.Hub, "valid-" + version, "malformed-" + k.Versions[0].Name + "-0", "malformed-" + version + "-1"} {
+			got, err := k.resource(version).Get(t.Context(), name, metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			k.compare(t, c, "read", written[name], got, version)
+		}
+	}
+}
+
+// compare spec and status with what the tables say of an object that is stored in the hub, and, in the version that it was written in,
+// with what was written.
+func (k *servedKind) compare(t *testing.T, c *versions.Converter, how string, written, got *unstructured.Unstructured, version string) {
+	t.Helper()
+	if got.GetAPIVersion() != k.Group+"/"+version {
+		t.Errorf("%s: %s %s as %s", got.GetName(), how, got.GetAPIVersion(), version)
+	}
+	hub, err := c.Convert(written.Object, k.Hub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := c.Convert(hub.Object, version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if written.GetAPIVersion() == k.Group+"/"+version && hub.Outcome != versions.NotKept {
+		want.Object = written.Object
+	}
+	for _, part := range []string{"spec", "status"} {
+		// Integers that a JSON decoder makes of floats, and the other way, are the same.
+		if diff := cmp.Diff(jsonText(t, want.Object[part]), jsonText(t, got.Object[part])); diff != "" {
+			t.Errorf("%s, written as %s, %s as %s: %s (-want +got):\n%s", got.GetName(), written.GetAPIVersion(), how, version, part, diff)
+		}
+	}
+}
+
+func jsonText(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// editMalformed objects in all versions, by a merge patch, a JSON patch and a server-side apply of each. They stay malformed as they
+// were, and have field managers of all versions.
+func (k *servedKind) editMalformed(t *testing.T) {
+	t.Helper()
+	c, err := k.Converter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range k.all() {
+		edited := 0
+		for i := 0; edited < 4 && i < malformedPerVersion; i++ {
+			name := fmt.Sprintf("malformed-%s-%d", from, i)
+			before, err := k.resource(k.Hub).Get(t.Context(), name, metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(jsonText(t, before.Object)) > 20_000 { // an update is converted to all versions that have a field manager, before and after
+				continue
+			}
+			edited++
+			for _, version := range k.all() {
+				there, err := c.Convert(before.Object, version)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if there.Outcome == versions.NotKept { // what version has no place for would be lost by an edit in it
+					continue
+				}
+				k.editLabels(t, name, version)
+			}
+			after, err := k.resource(k.Hub).Get(t.Context(), name, metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, part := range []string{"spec", "status"} {
+				if diff := cmp.Diff(jsonText(t, before.Object[part]), jsonText(t, after.Object[part])); diff != "" {
+					t.Errorf("%s, edited in all versions: %s (-before +after):\n%s", name, part, diff)
+				}
+			}
+			for _, version := range k.all() {
+				there, err := c.Convert(before.Object, version)
+				if err != nil {
+					t.Fatal(err)
+				}
+				managed := slices.ContainsFunc(after.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
+					return m.Manager == "applies-"+version && m.APIVersion == k.Group+"/"+version
+				})
+				if !managed && there.Outcome != versions.NotKept {
+					t.Errorf("%s: managers %v", name, after.GetManagedFields())
+				}
+			}
+		}
+	}
+}
+
+func (k *servedKind) editLabels(t *testing.T, name, version string) {
+	t.Helper()
+	object := k.resource(version)
+	if _, err := object.Patch(t.Context(), name, types.MergePatchType, []byte(`{"metadata":{"labels":{"merge":"`+version+`"}}}`), metav1.PatchOptions{}); err != nil {
+		t.Errorf("merge patch of %s in %s: %v", name, version, err)
+	}
+	if _, err := object.Patch(t.Context(), name, types.JSONPatchType, []byte(`[{"op":"add","path":"/metadata/labels/json","value":"`+version+`"}]`), metav1.PatchOptions{}); err != nil {
+		t.Errorf("JSON patch of %s in %s: %v", name, version, err)
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": k.Group + "/" + version, "kind": k.Name, "metadata": map[string]any{"name": name, "labels": map[string]any{"applied-" + version: "x"}}}}
+	if _, err := object.Apply(t.Context(), name, u, metav1.ApplyOptions{FieldManager: "applies-" + version}); err != nil {
+		t.Errorf("apply of %s in %s: %v", name, version, err)
+	}
+}
