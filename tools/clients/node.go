@@ -104,12 +104,17 @@ type language struct {
 	comment string   // what begins one
 	out     string   // the file that is asked for; a language may have others beside it
 	args    []string // of quicktype
+	// behind is a line that out has once or more; insert comes behind it.
+	behind, insert string
 }
 
 func languages() []language {
 	return []language{
-		{"python", "#", "kubeflow_v1.py", []string{"--lang", "python", "--python-version", "3.7"}},
-		{"java", "//", "org/kubeflow/v1/Converter.java", []string{"--lang", "java", "--package", "org.kubeflow.v1"}},
+		{name: "python", comment: "#", out: "kubeflow_v1.py", args: []string{"--lang", "python", "--python-version", "3.7"}},
+		// A null is written for each field that is not set otherwise, and in a patch it would delete the field.
+		{name: "java", comment: "//", out: "org/kubeflow/v1/Converter.java", args: []string{"--lang", "java", "--package", "org.kubeflow.v1"},
+			behind: "        ObjectMapper mapper = new ObjectMapper();\n",
+			insert: "        mapper.setSerializationInclusion(com.fasterxml.jackson.annotation.JsonInclude.Include.NON_NULL);\n"},
 	}
 }
 
@@ -132,10 +137,18 @@ func quicktype(ctx context.Context, bin string, document map[string]any, l langu
 		return nil, err
 	}
 	files, err := filesIn(filepath.Join(folder, "out"), l.name, func(string) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	out := l.name + "/" + l.out
+	if !strings.Contains(string(files[out]), l.behind) {
+		return nil, fmt.Errorf("%s does not have %q", l.out, l.behind)
+	}
+	files[out] = []byte(strings.ReplaceAll(string(files[out]), l.behind, l.behind+l.insert))
 	for path, text := range files {
 		files[path] = append([]byte(l.comment+" "+header("quicktype")+"\n"), text...)
 	}
-	return files, err
+	return files, nil
 }
 
 // inFolder writes a document into a folder of its own, which the caller removes.

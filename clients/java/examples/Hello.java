@@ -23,7 +23,8 @@ public class Hello {
         job.setSpec(spec);
         var http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build(); // the proxy takes an upgrade for that of exec
         var body = HttpRequest.BodyPublishers.ofString(Converter.PyTorchJobToJsonString(job));
-        http.send(HttpRequest.newBuilder(URI.create(jobs)).header("Content-Type", "application/json").POST(body).build(), HttpResponse.BodyHandlers.discarding());
+        var created = http.send(HttpRequest.newBuilder(URI.create(jobs)).header("Content-Type", "application/json").POST(body).build(), HttpResponse.BodyHandlers.ofString());
+        if (created.statusCode() != 201) throw new IllegalStateException(created.body());
         var watch = HttpRequest.newBuilder(URI.create(jobs + "?watch=true&fieldSelector=metadata.name%3Dhello-java")).build();
         for (var line : (Iterable<String>) http.send(watch, HttpResponse.BodyHandlers.ofLines()).body()::iterator) {
             var status = Converter.PyTorchJobFromJsonString(new ObjectMapper().readTree(line).get("object").toString()).getStatus();
