@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/retry"
 
 	kubeflow "stoic/clients/go/pkg/apis/kubeflow.org/v1"
 	apply "stoic/clients/go/pkg/client/applyconfiguration/kubeflow.org/v1"
@@ -67,7 +68,7 @@ func job(name, container string, replicas int32) *kubeflow.PyTorchJob {
 // refuse: what the schema does not allow is not stored.
 func refuse(ctx context.Context, jobs typed.PyTorchJobInterface) error {
 	if _, err := jobs.Create(ctx, job("refused-go", kubeflow.PyTorchJobDefaultContainerName, -1), metav1.CreateOptions{}); !apierrors.IsInvalid(err) {
-		return fmt.Errorf("a job with -1 replicas: %w, want 422", err)
+		return fmt.Errorf("a job with -1 replicas: %v, want 422", err)
 	}
 	return nil
 }
@@ -94,12 +95,16 @@ func scale(ctx context.Context, jobs typed.PyTorchJobInterface) error {
 	if _, err := jobs.Apply(ctx, wanted, metav1.ApplyOptions{FieldManager: "smoke"}); err != nil {
 		return fmt.Errorf("apply a job: %w", err)
 	}
-	current, err := jobs.GetScale(ctx, scaled, metav1.GetOptions{})
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error { // the operator writes the status meanwhile
+		current, err := jobs.GetScale(ctx, scaled, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		current.Spec.Replicas = 3
+		_, err = jobs.UpdateScale(ctx, scaled, current, metav1.UpdateOptions{})
+		return err
+	})
 	if err != nil {
-		return fmt.Errorf("get the scale: %w", err)
-	}
-	current.Spec.Replicas = 3
-	if _, err := jobs.UpdateScale(ctx, scaled, current, metav1.UpdateOptions{}); err != nil {
 		return fmt.Errorf("update the scale: %w", err)
 	}
 	changed, err := jobs.Get(ctx, scaled, metav1.GetOptions{})
@@ -123,8 +128,11 @@ func remove(ctx context.Context, clients versioned.Interface) error {
 	defer stop()
 	factory.WaitForCacheSync(watching.Done())
 	known, err := lister.PyTorchJobs("default").List(labels.Everything())
-	if err != nil || len(known) < 3 {
-		return fmt.Errorf("the informer has %d jobs: %w", len(known), err)
+	if err != nil {
+		return fmt.Errorf("list what the informer has: %w", err)
+	}
+	if len(known) < 3 {
+		return fmt.Errorf("the informer has %d jobs, want 3", len(known))
 	}
 	list, err := jobs.List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -138,7 +146,7 @@ func remove(ctx context.Context, clients versioned.Interface) error {
 			return err
 		}
 		if _, err := jobs.Get(ctx, name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			return fmt.Errorf("a job that is deleted: %w, want 404", err)
+			return fmt.Errorf("a job that is deleted: %v, want 404", err)
 		}
 	}
 	return nil
