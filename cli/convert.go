@@ -58,8 +58,7 @@ Exit code: 0 done, 1 a document could not be converted, 2 a file could not be re
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVarP(&f.files, "filename", "f", nil, "a file, a folder, or - for standard input; may be given more than once")
-	flags.BoolVarP(&f.recursive, "recursive", "R", false, "also look into the folders of a folder")
+	registerFiles(flags, &f.files, &f.recursive)
 	flags.StringVarP(&f.output, "output", "o", "yaml", `"yaml" or "json"`)
 	flags.StringVar(&f.to, "to", "v1", `the version to convert to; there is "v1" alone`)
 	flags.Int64Var(&f.gpusPerNode, "gpus-per-node", 0, "how many GPUs, or other processing units, a node has, for MPIJobs of v1alpha1 that name their sum alone")

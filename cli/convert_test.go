@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
@@ -19,56 +17,13 @@ import (
 	"stoic/training/versions/offline"
 )
 
-// TestConvertGolden runs the command in the first line of each testdata/convert/*.txtar in a folder that holds the archive's files, and
-// compares what it prints with its file "want". A file "stdin" is standard input.
+// TestConvertGolden: see goldenCommands.
 func TestConvertGolden(t *testing.T) {
-	files, err := filepath.Glob("testdata/convert/*.txtar")
-	if err != nil || len(files) < 8 {
-		t.Fatal("too few golden files", files, err)
-	}
-	for _, file := range files {
-		file, err := filepath.Abs(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { convertGolden(t, file) })
-	}
-}
-
-func convertGolden(t *testing.T, file string) {
-	archive, err := txtar.ParseFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder, stdin, want := t.TempDir(), "", ""
-	var inputs []txtar.File
-	for _, f := range archive.Files {
-		switch f.Name {
-		case "want":
-			want = string(f.Data)
-			continue
-		case "stdin":
-			stdin = string(f.Data)
-		default:
-			write(t, filepath.Join(folder, f.Name), f.Data)
-		}
-		inputs = append(inputs, f)
-	}
-	t.Chdir(folder)
-	command, _, _ := strings.Cut(string(archive.Comment), "\n")
-	var out, talk bytes.Buffer
-	code := Main(strings.Fields(command), strings.NewReader(stdin), &out, &talk)
-	got := out.String() + "== stderr\n" + talk.String() + "== exit " + strconv.Itoa(code) + "\n"
-	if *update {
-		archive.Files = append(inputs, txtar.File{Name: "want", Data: []byte(got)})
-		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	goldenCommands(t, "testdata/convert/*.txtar", 8, func(stdin string, command []string) string {
+		var out, talk bytes.Buffer
+		code := Main(command, strings.NewReader(stdin), &out, &talk)
+		return out.String() + "== stderr\n" + talk.String() + "== exit " + strconv.Itoa(code) + "\n"
+	})
 }
 
 func TestConvertCalls(t *testing.T) {

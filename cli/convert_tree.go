@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	yamlnode "go.yaml.in/yaml/v3"
-	kjson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
 	"stoic/training/versions/offline"
@@ -58,12 +57,8 @@ func inPlace(e entry, value any, moved []offline.Moved) ([]byte, error) {
 	if err := encoder.Close(); err != nil {
 		return nil, fmt.Errorf("write YAML: %w", err)
 	}
-	back, err := yaml.YAMLToJSON(b.Bytes())
+	read, err := fromYAML(b.Bytes())
 	if err != nil {
-		return nil, fmt.Errorf("read what was written: %w", err)
-	}
-	var read any
-	if err := kjson.Unmarshal(back, &read); err != nil {
 		return nil, fmt.Errorf("read what was written: %w", err)
 	}
 	if !reflect.DeepEqual(read, value) {

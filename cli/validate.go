@@ -81,8 +81,7 @@ call was wrong, 130 it was interrupted.`,
 
 func (f *validateFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringSliceVarP(&f.files, "filename", "f", nil, "a file, a folder, or - for standard input; may be given more than once")
-	flags.BoolVarP(&f.recursive, "recursive", "R", false, "also look into the folders of a folder")
+	registerFiles(flags, &f.files, &f.recursive)
 	flags.StringVarP(&f.output, "output", "o", "text", `"text", "json" for programs, "github" for GitHub Actions, or "sarif" for code scanning`)
 	flags.StringSliceVar(&f.ignore, "ignore", nil, "pass over problems with this `code`; may be given more than once")
 	flags.BoolVar(&f.warnAsError, "warn-as-error", false, "exit with 1 on warnings, too")

@@ -64,11 +64,7 @@ func (r *report) each(file string, doc document, see func(entry)) {
 // parsed reads a document. The entry has a place also where it cannot be read.
 func parsed(file string, doc document) (e entry, err error) {
 	e = entry{file: file, doc: doc, node: &yamlnode.Node{Line: 1, Column: 1}}
-	text, err := yaml.YAMLToJSON(doc.text)
-	if err == nil {
-		err = kjson.Unmarshal(text, &e.raw)
-	}
-	if err != nil {
+	if e.raw, err = fromYAML(doc.text); err != nil {
 		return e, err
 	}
 	var node yamlnode.Node
@@ -76,6 +72,14 @@ func parsed(file string, doc document) (e entry, err error) {
 		e.node = &node
 	}
 	return e, nil
+}
+
+// fromYAML is a YAML document as JSON has it, with integers of 64 bits.
+func fromYAML(text []byte) (value any, err error) {
+	if text, err = yaml.YAMLToJSON(text); err == nil {
+		err = kjson.Unmarshal(text, &value)
+	}
+	return value, err
 }
 
 // itemsOf a list of objects.

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/spf13/pflag"
+
 	"stoic/schema"
 )
 
@@ -21,6 +23,12 @@ type source struct {
 
 // standardInput is the name of what has none.
 const standardInput = "<stdin>"
+
+// registerFiles is for commands that read what sourcesOf finds.
+func registerFiles(flags *pflag.FlagSet, files *[]string, recursive *bool) {
+	flags.StringSliceVarP(files, "filename", "f", nil, "a file, a folder, or - for standard input; may be given more than once")
+	flags.BoolVarP(recursive, "recursive", "R", false, "also look into the folders of a folder")
+}
 
 // sourcesOf finds the files behind arguments: a folder stands for the manifests in it, in order of name.
 func sourcesOf(arguments []string, recursive bool) (sources []source, unreadable []error) {

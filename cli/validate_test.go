@@ -40,24 +40,35 @@ func runValidate(stdin string, args ...string) (out, errOut string, code int, er
 	return b.String(), talk.String(), code, err
 }
 
-// TestValidateGolden runs the command in the first line of each testdata/validate/*.txtar in a folder that holds
-// the archive's files, and compares with its file "want". A file "stdin" is standard input; a file "cluster" holds
-// what the current cluster holds.
+// TestValidateGolden: see goldenCommands.
 func TestValidateGolden(t *testing.T) {
-	files, err := filepath.Glob("testdata/validate/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no golden files", err)
+	goldenCommands(t, "testdata/validate/*.txtar", 1, func(stdin string, command []string) string {
+		got, talk, code, err := runValidate(stdin, command[2:]...)
+		got += talk
+		if err != nil && err.Error() != "" {
+			got += "error: " + err.Error() + "\n"
+		}
+		return got + "exit " + strconv.Itoa(code) + "\n"
+	})
+}
+
+// goldenCommands runs the command in the first line of each archive in a folder that holds the archive's files, and compares what run
+// returns with its file "want". A file "stdin" is standard input; a file "cluster" holds what the current cluster holds.
+func goldenCommands(t *testing.T, archives string, least int, run func(stdin string, command []string) string) {
+	files, err := filepath.Glob(archives)
+	if err != nil || len(files) < least {
+		t.Fatal("too few golden files", files, err)
 	}
 	for _, file := range files {
 		file, err := filepath.Abs(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { golden(t, file) })
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { goldenCommand(t, file, run) })
 	}
 }
 
-func golden(t *testing.T, file string) {
+func goldenCommand(t *testing.T, file string, run func(stdin string, command []string) string) {
 	archive, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -81,12 +92,7 @@ func golden(t *testing.T, file string) {
 	}
 	t.Chdir(folder)
 	command, _, _ := strings.Cut(string(archive.Comment), "\n")
-	got, talk, code, err := runValidate(stdin, strings.Fields(command)[2:]...)
-	got += talk
-	if err != nil && err.Error() != "" {
-		got += "error: " + err.Error() + "\n"
-	}
-	got += "exit " + strconv.Itoa(code) + "\n"
+	got := run(stdin, strings.Fields(command))
 	if *update {
 		archive.Files = append(inputs, txtar.File{Name: "want", Data: []byte(got)})
 		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
