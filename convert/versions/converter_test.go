@@ -210,3 +210,15 @@ func FuzzConvert(f *testing.F) {
 		thereAndBack(t, c, object, all[versions/4%4])
 	})
 }
+
+// TestKeeps: what is no record, or keeps nothing of the version, says nothing.
+func TestKeeps(t *testing.T) {
+	for annotation, want := range map[string]bool{
+		"": false, "{": false, "7": false, `{"v2":7}`: false, `{"v2":{}}`: false, `{"v2":{"lost":{}}}`: false, `{"v1":{"lost":{"spec":1}}}`: false,
+		`{"v2":{"lost":{"spec":1}}}`: true, `{"v2":{"filled":{"spec.a":1}}}`: true, `{"v2":{"lost":7,"filled":{"spec.a":1}}}`: true,
+	} {
+		if got := Keeps(annotation, "v2"); got != want {
+			t.Errorf("%s: %t", annotation, got)
+		}
+	}
+}

@@ -72,6 +72,13 @@ func (r record) with(version string, e entry) record {
 	return changed
 }
 
+// Keeps says whether an annotation keeps content of a version that the present one has no place for, or a default that was written out.
+// What is no record of a conversion keeps nothing.
+func Keeps(annotation, version string) bool {
+	e := read(annotation).entry(version)
+	return len(e.lost)+len(e.filled) > 0
+}
+
 // refused says why an API server refuses annotations; "" if it does not. It looks at all of them if one is changed.
 func refused(annotations map[string]any) string {
 	all := make(map[string]string, len(annotations))

@@ -1,9 +1,9 @@
 package versions
 
-import "stoic/convert/versions"
-
-// Annotation, which is also training.AnnotationConversion, is the key under which a job keeps what its present version has no place for.
-const Annotation = "training.kubeflow.org/conversion"
+import (
+	"stoic/convert/versions"
+	"stoic/training"
+)
 
 const group, stored = "kubeflow.org", "v1"
 
@@ -28,7 +28,7 @@ func TFJob() versions.Kind {
 		return versions.Move{Here: "spec." + name, Hub: "spec.runPolicy." + name}
 	}
 	newer := []string{"spec.runPolicy", "spec.successPolicy", "spec.enableDynamicWorker"}
-	return versions.Kind{Group: group, Name: "TFJob", Hub: stored, Annotation: Annotation, Versions: []versions.Version{
+	return versions.Kind{Group: group, Name: "TFJob", Hub: stored, Annotation: training.AnnotationConversion, Versions: []versions.Version{
 		{Name: "v1beta2", HubOnly: newer,
 			Moves: []versions.Move{clean, flat("ttlSecondsAfterFinished"), flat("activeDeadlineSeconds"), flat("backoffLimit")}},
 		{Name: "v1beta1", HubOnly: newer,
@@ -41,7 +41,7 @@ func TFJob() versions.Kind {
 // MPIJob in the version of mpi-operator. Its launchers start processes by SSH and those of v1 by kubectl exec: the shape converts, what
 // is in the image does not.
 func MPIJob() versions.Kind {
-	return versions.Kind{Group: group, Name: "MPIJob", Hub: stored, Annotation: Annotation, Versions: []versions.Version{{
+	return versions.Kind{Group: group, Name: "MPIJob", Hub: stored, Annotation: training.AnnotationConversion, Versions: []versions.Version{{
 		Name: "v2beta1",
 		Moves: []versions.Move{
 			{Here: "spec.runPolicy.cleanPodPolicy", Hub: "spec.runPolicy.cleanPodPolicy", HubInstead: "spec.cleanPodPolicy"},

@@ -80,7 +80,7 @@ func normal(t rapid.TB, object map[string]any) string {
 	}
 	if meta, ok := copied["metadata"].(map[string]any); ok {
 		annotations, _ := meta["annotations"].(map[string]any)
-		if delete(annotations, Annotation); len(annotations) == 0 {
+		if delete(annotations, training.AnnotationConversion); len(annotations) == 0 {
 			delete(meta, "annotations")
 		}
 	}
@@ -203,9 +203,6 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("%s %s is not served", k.Hub, k.Name)
 		}
 	}
-	if Annotation != training.AnnotationConversion {
-		t.Errorf("%s, and jobs are read by %s", Annotation, training.AnnotationConversion)
-	}
 	if Of("PyTorchJob") != nil {
 		t.Error("a PyTorchJob has one version")
 	}
@@ -241,7 +238,7 @@ func TestUnlike(t *testing.T) {
 		if (result.Rejection != nil) != test.refused {
 			t.Errorf("%s: %+v", name, result.Rejection)
 		}
-		if r := result.Rejection; r != nil && (len(r.Problems) != 1 || !strings.Contains(r.Problems[0].Path, Annotation)) {
+		if r := result.Rejection; r != nil && (len(r.Problems) != 1 || !strings.Contains(r.Problems[0].Path, training.AnnotationConversion)) {
 			t.Errorf("%s: %v", name, r.Problems)
 		}
 	}

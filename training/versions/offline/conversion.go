@@ -9,7 +9,7 @@ import (
 	"stoic/convert"
 	"stoic/convert/versions"
 	"stoic/schema"
-	trainingversions "stoic/training/versions"
+	"stoic/training"
 )
 
 // conversion of one object, which is a copy and may be changed.
@@ -96,7 +96,7 @@ func pyTorchJob() versions.Kind {
 	}
 	newer := []string{"spec.runPolicy", "spec.elasticPolicy", "spec.nprocPerNode"}
 	older := []versions.Move{flat("cleanPodPolicy"), flat("ttlSecondsAfterFinished")}
-	return versions.Kind{Group: group, Name: "PyTorchJob", Hub: version, Annotation: trainingversions.Annotation, Versions: []versions.Version{
+	return versions.Kind{Group: group, Name: "PyTorchJob", Hub: version, Annotation: training.AnnotationConversion, Versions: []versions.Version{
 		{Name: "v1beta2", HubOnly: newer, Moves: append(slices.Clone(older), flat("activeDeadlineSeconds"), flat("backoffLimit"))},
 		{Name: "v1beta1", HubOnly: newer, Moves: older},
 		{Name: "v1alpha2", HubOnly: newer, Moves: append(slices.Clone(older), versions.Move{Here: "status.pytorchReplicaStatuses", Hub: "status.replicaStatuses"})},
