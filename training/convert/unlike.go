@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"stoic/convert"
 	"stoic/convert/versions"
 	"stoic/schema"
 	"stoic/training"
@@ -14,6 +15,6 @@ func (r *reader) unlike(annotations map[string]any) {
 	if version.Name == "" || !versions.Keeps(text, version.Name) {
 		return
 	}
-	r.Take([]schema.Problem{{Code: schema.InvalidValue, Path: "metadata.annotations[" + training.AnnotationConversion + "]", Found: "content of " + version.Name,
+	r.Take([]schema.Problem{{Code: schema.InvalidValue, Path: convert.Path("metadata", "annotations", training.AnnotationConversion), Found: "content of " + version.Name,
 		Want: version.Want, Hint: version.Hint}}, nil)
 }

@@ -168,7 +168,7 @@ func (c *conversion) unannotate(key string, annotated, hadMeta bool) {
 		delete(c.object, "metadata")
 	}
 	if annotated {
-		c.lost(`metadata.annotations["`+key+`"]`, "it is removed; what it kept for v1 stands in its place again")
+		c.lost(convert.Path("metadata", "annotations", key), "it is removed; what it kept for v1 stands in its place again")
 	}
 }
 
