@@ -24,14 +24,14 @@ func newMigrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate KIND",
 		Short: "Store all objects of a kind in the version that its CRD names, so that others can be removed",
-		Long: `Migrate makes the API server store every object of a kind anew, after the stored version of its CRD has changed. KIND is one
+		Long: `Migrate makes the API server store every object of a kind again, after the stored version of its CRD has changed. KIND is one
 of the kinds of training jobs, or the name of any CustomResourceDefinition: foobars.example.com.
 
 Each object gets an apply that says nothing, so that it is stored in the version in which new ones are stored; nothing else
 of it changes. What could not be written is named, with the reason. Then all are listed again, and only if none is left the
 old versions are taken off status.storedVersions of the CRD, which they must be before they can be removed from it.
 
-It has the rights of whoever runs it: to get, list and patch the objects in all namespaces, to get the CRD and to patch its
+It has the rights of the user who runs it: to get, list and patch the objects in all namespaces, to get the CRD and to patch its
 status. It can be interrupted and run again: what is stored in the right version is not written twice. Let a minute pass
 after a change of the CRD, until all API servers go by it.
 

@@ -2,7 +2,7 @@
 //
 // An API server stores an object in the version that is the stored one when it is written. After that has changed, the old ones stay as
 // they are, status.storedVersions of the CRD lists both versions, and the old one cannot be removed from the CRD. A Migration writes
-// each object again, with the rights of whoever runs it, and then takes the old versions off that list.
+// each object again, with the rights of the user who runs it, and then takes the old versions off that list.
 //
 //	Migration  what is migrated, and how
 //	rewrite    one object: what is tried again, and what is not

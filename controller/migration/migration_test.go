@@ -192,7 +192,7 @@ func TestRun(t *testing.T) {
 		"dry run":         {func(_ *stub, m *Migration) { m.DryRun = true }, "", three, nil, nil, 0, nil},
 		"no rights":       {func(s *stub, _ *Migration) { s.missing = []string{"patch widgets", "patch customresourcedefinitions"} }, "the right is missing to patch widgets.example.com, to patch customresourcedefinitions/status.apiextensions.k8s.io, in all namespaces", nil, nil, nil, 0, nil},
 		"rights, dry run": {func(s *stub, m *Migration) { s.missing, m.DryRun = []string{"patch customresourcedefinitions"}, true }, "", three, nil, nil, 0, nil},
-		"rights not told": {func(s *stub, _ *Migration) { s.missing, s.noReview = []string{"patch widgets"}, true }, "", three, []string{"map[storedVersions:[v1]] at 1"}, nil, 0, nil},
+		"rights not known": {func(s *stub, _ *Migration) { s.missing, s.noReview = []string{"patch widgets"}, true }, "", three, []string{"map[storedVersions:[v1]] at 1"}, nil, 0, nil},
 		"invalid": {func(s *stub, _ *Migration) { s.answers["b"] = many(invalid, 1) }, "not all objects could be written: 1 of 3",
 			[]string{"a uid-a", "c uid-c"}, nil, []string{"b"}, 0, nil},
 		"denied by a webhook": {func(s *stub, _ *Migration) {
@@ -305,7 +305,7 @@ func TestServerGone(t *testing.T) {
 		t.Errorf("%v, %d failed, %v written", err, len(result.Failed), s.statusSeen)
 	}
 	if got := strings.Count(talk.String(), "said the server"); got != inARow {
-		t.Errorf("told of %d:\n%s", got, talk)
+		t.Errorf("progress of %d:\n%s", got, talk)
 	}
 }
 

@@ -111,7 +111,7 @@ func table(kind versions.Kind) func(*conversion) {
 	}
 }
 
-// byTable converts as a webhook does. The annotation is not kept: nobody converts the manifest back.
+// byTable converts as a webhook does. The annotation is not kept: the manifest is not converted back.
 func (c *conversion) byTable(kind versions.Kind) {
 	converter, err := kind.Converter()
 	if err != nil {
