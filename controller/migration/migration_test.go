@@ -186,12 +186,12 @@ func TestRun(t *testing.T) {
 		gone    int
 		pauses  []time.Duration
 	}{
-		"plain":           {nil, "", three, []string{"map[storedVersions:[v1]] at 1"}, nil, 0, nil},
-		"nothing to do":   {func(s *stub, _ *Migration) { s.stored("v1") }, "", nil, nil, nil, 0, nil},
-		"again":           {func(s *stub, m *Migration) { s.stored("v1"); m.Again = true }, "", three, nil, nil, 0, nil},
-		"dry run":         {func(_ *stub, m *Migration) { m.DryRun = true }, "", three, nil, nil, 0, nil},
-		"no rights":       {func(s *stub, _ *Migration) { s.missing = []string{"patch widgets", "patch customresourcedefinitions"} }, "the right is missing to patch widgets.example.com, to patch customresourcedefinitions/status.apiextensions.k8s.io, in all namespaces", nil, nil, nil, 0, nil},
-		"rights, dry run": {func(s *stub, m *Migration) { s.missing, m.DryRun = []string{"patch customresourcedefinitions"}, true }, "", three, nil, nil, 0, nil},
+		"plain":            {nil, "", three, []string{"map[storedVersions:[v1]] at 1"}, nil, 0, nil},
+		"nothing to do":    {func(s *stub, _ *Migration) { s.stored("v1") }, "", nil, nil, nil, 0, nil},
+		"again":            {func(s *stub, m *Migration) { s.stored("v1"); m.Again = true }, "", three, nil, nil, 0, nil},
+		"dry run":          {func(_ *stub, m *Migration) { m.DryRun = true }, "", three, nil, nil, 0, nil},
+		"no rights":        {func(s *stub, _ *Migration) { s.missing = []string{"patch widgets", "patch customresourcedefinitions"} }, "the right is missing to patch widgets.example.com, to patch customresourcedefinitions/status.apiextensions.k8s.io, in all namespaces", nil, nil, nil, 0, nil},
+		"rights, dry run":  {func(s *stub, m *Migration) { s.missing, m.DryRun = []string{"patch customresourcedefinitions"}, true }, "", three, nil, nil, 0, nil},
 		"rights not known": {func(s *stub, _ *Migration) { s.missing, s.noReview = []string{"patch widgets"}, true }, "", three, []string{"map[storedVersions:[v1]] at 1"}, nil, 0, nil},
 		"invalid": {func(s *stub, _ *Migration) { s.answers["b"] = many(invalid, 1) }, "not all objects could be written: 1 of 3",
 			[]string{"a uid-a", "c uid-c"}, nil, []string{"b"}, 0, nil},
