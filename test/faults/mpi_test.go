@@ -8,15 +8,13 @@ import (
 )
 
 // TestMPIPlans are plans of MPIJobs, each of which finds a mistake that no test without a control plane finds: see the bugs in
-// test/faults/seeded that name them. One is run by its name, `-run TestMPIPlans/one-launcher`, as each starts a control plane;
+// test/faults/seeded that name them. One is run by its name, `-run TestMPIPlans/service-first`, as each starts a control plane;
 // TestSample has others of the same scenarios.
 func TestMPIPlans(t *testing.T) {
 	if !strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
 		t.Skip("each is run by its name")
 	}
 	for name, words := range map[string][]string{
-		// The answer to each request is lost once, that to the creation of the launcher's batch/v1 Job among them.
-		"one-launcher": {"-goals", "G6", "-scenarios", "mpi2-succeed", "-fault", "drop after commit, 1 times"},
 		// Each request is refused once: the Service, and the Secret.
 		"service-first": {"-goals", "G6", "-scenarios", "mpi2-succeed", "-fault", "422, 1 times"},
 		// Each request is refused once, and is not made again for ten seconds: the RoleBinding.

@@ -280,6 +280,27 @@ func bound(account string) Check {
 	}
 }
 
+// execs: the Role lets the launcher exec into so many workers, and into nothing else.
+func execs(workers int) Check {
+	return func(v history.View) (bool, string) {
+		role := v.Dependent("Role")
+		if role == nil {
+			return false, "no Role; " + describe(v)
+		}
+		rules, _, _ := unstructured.NestedSlice(role.Object, "rules")
+		found := []string{}
+		for _, rule := range rules {
+			rule, _ := rule.(map[string]any)
+			resources, _, _ := unstructured.NestedStringSlice(rule, "resources")
+			if slices.Contains(resources, "pods/exec") {
+				names, _, _ := unstructured.NestedStringSlice(rule, "resourceNames")
+				found = append(found, names...)
+			}
+		}
+		return len(found) == workers, fmt.Sprintf("the Role lets exec into %v, want %d workers", found, workers)
+	}
+}
+
 // batchAgain: the batch/v1 Job of the launcher is the second one.
 func batchAgain(v history.View) (bool, string) {
 	job := batchJob(v)
