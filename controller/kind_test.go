@@ -98,3 +98,33 @@ func TestHandlersForget(t *testing.T) {
 		t.Errorf("%d keys wait after a relist and our own echo", n)
 	}
 }
+
+// TestSchemaChanged: a relist brings an object at the version that is known, and its content is another one, as the CRD got a default,
+// or lost a field. Nobody will write the object to tell of it.
+func TestSchemaChanged(t *testing.T) {
+	read := func(policy string) *convert.Result {
+		result := operator.Convert(kinds.TFJob(), &unstructured.Unstructured{Object: job("a", 1, policy)})
+		result.Meta.UID, result.Meta.ResourceVersion = "1", "10"
+		return result
+	}
+	const wrong, right, policy = `{"activeDeadlineSeconds":-5}`, `{}`, `{"cleanPodPolicy":"All"}`
+	for _, c := range []struct {
+		name, before, after string
+		want                int
+	}{
+		{"nothing", policy, policy, 0},
+		{"a default", right, policy, 1},
+		{"another default", policy, `{"cleanPodPolicy":"None"}`, 1},
+		{"a wrong field is dropped", wrong, right, 1},
+		{"it gets a wrong default", right, wrong, 1},
+		{"it stays wrong", wrong, wrong, 0},
+		{"it is wrong in another way", wrong, `{"activeDeadlineSeconds":-6}`, 1},
+	} {
+		l := newTestController(t, newAPIServer(t), nil).watchers[0]
+		close(l.elected)
+		l.updated(read(c.before), read(c.after))
+		if n := l.queue.Len(); n != c.want {
+			t.Errorf("%s: %d keys wait, want %d", c.name, n, c.want)
+		}
+	}
+}

@@ -97,8 +97,11 @@ func (r *watcher) updated(before, after *convert.Result) {
 	if before.Meta.UID != after.Meta.UID {
 		r.forget(before.Meta.UID) // deleted and recreated between two lists: there is no event for the end of the first
 	}
-	if before.Meta.ResourceVersion == after.Meta.ResourceVersion || r.store.IsOwnEcho(after.Meta.UID, after.Meta.ResourceVersion) {
-		return // a relist, or the event of our own write
+	switch same := before.Meta.ResourceVersion == after.Meta.ResourceVersion; {
+	case same && before.SaysTheSame(after):
+		return // a relist
+	case !same && r.store.IsOwnEcho(after.Meta.UID, after.Meta.ResourceVersion):
+		return // the event of our own write
 	}
 	r.enqueue(after)
 	if before.Object != nil && (after.Object == nil || before.Meta.UID != after.Meta.UID || after.Meta.DeletionTimestamp != nil) {

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"fmt"
+	"reflect"
 	"runtime/debug"
 	"slices"
 
@@ -31,6 +32,14 @@ func (r *Result) Brief() *Result {
 func brief(problems []schema.Problem, more int) ([]schema.Problem, int) {
 	kept := min(len(problems), schema.MaxReported)
 	return slices.Clone(problems[:kept]), more + len(problems) - kept // a copy, without room for the others
+}
+
+// SaysTheSame says whether two results are of the same content. Those of one resourceVersion are, unless the CRD was changed in
+// between: the API server applies the defaults of today, leaves out what the schema does not have, and asks the conversion of
+// today, whenever it reads an object.
+func (r *Result) SaysTheSame(as *Result) bool {
+	return reflect.DeepEqual(r.Head, as.Head) && reflect.DeepEqual(r.Object, as.Object) && reflect.DeepEqual(r.Rejection, as.Rejection) &&
+		(r.Panic == nil) == (as.Panic == nil)
 }
 
 // Panic is what a converter failed with: a defect of the operator, for its log. It holds nothing of the object beyond what

@@ -91,23 +91,27 @@ func TestVersions(t *testing.T) {
 	t.Run("a webhook fails", func(within *testing.T) { all[len(all)-1].webhookFails(within, t, r, all[:len(all)-1]) })
 }
 
-// run what every kind is to stand. Its webhook runs until the whole test ends.
-func (k *servedKind) run(t, whole *testing.T, r *rig) {
-	k.namespace = r.namespace(t, "versions-"+k.plural)
+// serve the kind's versions in a namespace: its webhook runs until the whole test ends.
+func (k *servedKind) serve(t, whole *testing.T, r *rig, ns string) crdv1.WebhookClientConfig {
+	t.Helper()
+	k.namespace = ns
 	k.resource = func(version string) dynamic.ResourceInterface { return k.in(r, version).Namespace(k.namespace) }
 	address, err := operator.Address()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var authority []byte
 	k.folder = whole.TempDir()
-	authority = k.certificate(t, time.Now())
+	authority := k.certificate(t, time.Now())
 	url := "https://" + address + conversion.Path
-	webhook := crdv1.WebhookClientConfig{URL: &url, CABundle: authority}
 	k.options = operator.Options{Command: append(slices.Clone(k.command), "--conversion-bind-address", address, "--conversion-cert-path", k.folder,
 		"--metrics-bind-address", "{metrics}", "--health-probe-bind-address", "{probes}")}
 	k.process = operator.InTest(whole, k.options)
+	return crdv1.WebhookClientConfig{URL: &url, CABundle: authority}
+}
 
+// run what every kind is to stand.
+func (k *servedKind) run(t, whole *testing.T, r *rig) {
+	webhook := k.serve(t, whole, r, r.namespace(t, "versions-"+k.plural))
 	open := served.CRD(t, filepath.Join(root, k.open))
 	open.Spec.Versions[0].Subresources = nil // a status is stored as it is sent, and no scale looks into malformed specs
 	var others []crdv1.CustomResourceDefinitionVersion
@@ -182,6 +186,12 @@ func (k *servedKind) install(t *testing.T, r *rig, verb string, stored *crdv1.Cu
 	if err != nil {
 		t.Fatal(err)
 	}
+	k.put(t, r, verb, crd)
+}
+
+// put a CRD with all versions, and wait until they are served.
+func (k *servedKind) put(t *testing.T, r *rig, verb string, crd *crdv1.CustomResourceDefinition) {
+	t.Helper()
 	text, err := yaml.Marshal(crd)
 	if err != nil {
 		t.Fatal(err)
