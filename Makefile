@@ -22,6 +22,8 @@ REPOSITORY ?=
 DIGEST ?=
 # "all": an operator loses every right once, not only those that are different from others (docs/troubleshooting.md).
 RIGHTS ?=
+# Where control planes keep their objects: etcd (empty), kine, or the URL of a database (docs/storage.md).
+STORE ?=
 # A release of Kubernetes other than that of localcluster/go.mod (docs/supported-versions.md).
 KUBERNETES ?=
 # The race detector needs a C compiler; a machine without one still runs the tests.
@@ -81,11 +83,11 @@ unit: ## run the tests that need no control plane
 	@echo "== what is said of known vulnerabilities"
 	cd tools/vuln && go test -count=1 .
 
-integration: ## run the tests on real control planes (KUBERNETES=1.35: only test/integration, on that release)
+integration: ## run the tests on real control planes (KUBERNETES=1.35, STORE=kine: only test/integration, on that)
 	@echo "== integration tests (the first run compiles the control plane: some minutes)"
-	@go run ./cli/cluster/prepare -kubernetes '$(KUBERNETES)'
-ifneq ($(KUBERNETES),)
-	STOIC_RIGHTS='$(RIGHTS)' STOIC_KUBERNETES='$(KUBERNETES)' go test -count=1 -v -parallel $(PARALLEL) -timeout 45m ./test/integration
+	@go run ./cli/cluster/prepare -kubernetes '$(KUBERNETES)' -store '$(STORE)'
+ifneq ($(KUBERNETES)$(STORE),)
+	STOIC_STORE='$(STORE)' STOIC_RIGHTS='$(RIGHTS)' STOIC_KUBERNETES='$(KUBERNETES)' go test -count=1 -v -parallel $(PARALLEL) -timeout 45m ./test/integration
 else
 	go test $(RACE) -count=1 -v -parallel 3 -timeout 20m ./cli/cluster
 	go test -count=1 -v -run 'Flood|NamespaceTerminates' ./controller ./controller/events
@@ -110,9 +112,9 @@ monitoring: ## see that no panel of the dashboards is empty, on a real Prometheu
 	STOIC_MONITORING=1 PROMETHEUS='$(PROMETHEUS)' go test -count=1 -v -timeout 30m -run TestPanelsShowWhatHappens ./test/monitoring -update
 	go test -count=1 ./test/monitoring -update
 
-faults: ## hold an operator to its end state under every fault; all historic bugs (SEED, OPERATOR='...')
-	@go run ./cli/cluster/prepare
-	@go run ./test/faults -seed $(SEED) -operator '$(OPERATOR)'
+faults: ## hold an operator to its end state under every fault; all historic bugs (SEED, OPERATOR='...', STORE)
+	@go run ./cli/cluster/prepare -store '$(STORE)'
+	@STOIC_STORE='$(STORE)' go run ./test/faults -seed $(SEED) -operator '$(OPERATOR)'
 
 fuzz: ## fuzz the converter, versions, structural schemas, schedules, and the reading of watches, for FUZZTIME (30s) each
 	go test -run '^$$' -fuzz FuzzObject -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./training/convert
@@ -153,6 +155,7 @@ verify: ## fail if something is unformatted, suspicious, untidy, vulnerable or n
 	@echo "== go mod tidy"
 	@go mod tidy -diff
 	@cd localcluster && go mod tidy -diff
+	@cd localcluster/kine && go mod tidy -diff && go vet ./...
 	@cd localcluster && go mod tidy -diff -modfile=kubernetes-1.35.mod
 	@cd tools && go mod tidy -diff
 	@cd clients/go && go mod tidy -diff && go vet ./...

@@ -19,6 +19,7 @@ type upOptions struct {
 	nodes    int
 	source   string
 	examples string
+	store    string
 	limit    time.Duration
 }
 
@@ -32,13 +33,19 @@ CRDs; run the operator as the user that deploy/ gives it, and two of examples/op
 examples, right ones and wrong ones; and show what becomes of them. It stays up until it is interrupted, and leaves
 nothing behind.
 
+--store says where that control plane keeps its objects: in etcd, or behind KINE in a file of SQLite, or in a database
+of PostgreSQL or MariaDB that runs already and that nobody else uses (docs/storage.md). KINE is compiled once, too.
+
 It needs Go and kubectl and a checkout of the sources. The first run compiles the control plane, which takes some
 minutes; later ones start in seconds.`,
 		Example: `  # Stay up; another terminal can use the kubeconfig that is printed
   stoic up
 
   # End when the examples have ended; exit 1 if one did not end as it says
-  stoic up --once`,
+  stoic up --once
+
+  # On a database instead of etcd
+  stoic up --store postgres://kine:secret@127.0.0.1/kine?sslmode=disable`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			err := up(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -52,6 +59,8 @@ minutes; later ones start in seconds.`,
 	cmd.Flags().IntVar(&o.nodes, "nodes", 3, "how many simulated nodes")
 	cmd.Flags().StringVar(&o.source, "source", "", "the localcluster folder of a checkout (default: found upward from here)")
 	cmd.Flags().StringVar(&o.examples, "examples", "", "submit the jobs of this folder instead of the built-in examples")
+	cmd.Flags().StringVar(&o.store, "store", cluster.StoreEtcd, `where the control plane keeps its objects: etcd, kine (SQLite), or the URL of a database`)
+	_ = cmd.RegisterFlagCompletionFunc("store", cobra.FixedCompletions([]cobra.Completion{cluster.StoreEtcd, cluster.StoreKine}, cobra.ShellCompDirectiveNoFileComp)) // the flag is defined above
 	cmd.Flags().DurationVar(&o.limit, "timeout", 2*time.Minute, "how long the examples may take")
 	return cmd
 }
@@ -62,6 +71,9 @@ func (o upOptions) check() error {
 	}
 	if o.limit <= 0 {
 		return usageError(fmt.Errorf("--timeout: found %s, must be more than 0", o.limit))
+	}
+	if err := cluster.CheckStore(o.store); err != nil {
+		return usageError(fmt.Errorf("--store: %w", err))
 	}
 	return nil
 }
@@ -149,7 +161,7 @@ func (s *stage) startCluster(ctx context.Context, progress io.Writer) (err error
 		users[g.name] = g.user
 	}
 	s.talk.say("starting a control plane (the first time it has to be compiled)")
-	s.cluster, err = cluster.Start(ctx, cluster.Options{Source: s.source, Nodes: s.nodes, Progress: progress, CRDs: []string{crds}, Users: users})
+	s.cluster, err = cluster.Start(ctx, cluster.Options{Source: s.source, Nodes: s.nodes, Store: s.store, Progress: progress, CRDs: []string{crds}, Users: users})
 	if errors.Is(err, cluster.ErrNoSource) {
 		return usageError(err)
 	}

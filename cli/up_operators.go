@@ -40,7 +40,8 @@ func (s *stage) startOperators(ctx context.Context) error {
 		if err != nil {
 			return errors.Join(err, file.Close())
 		}
-		group.Go(func() error { return errors.Join(run(config, log), file.Close()) })
+		// The file stays open until this process ends: goroutines of client-go may say a last word when the operator has stopped.
+		group.Go(func() error { return run(config, log) })
 		return nil
 	}
 	s.talk.say("starting the operators; their logs are in %s", s.cluster.Logs())

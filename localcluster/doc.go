@@ -5,7 +5,7 @@
 // kwok, the unchanged originals, and a supervisor that runs them as children of
 // itself:
 //
-//	localcluster up --dir DIR [--nodes N] [--user NAME=USERNAME[:GROUP,...]]... [--crd PATH]... [--audit] [--history] [--temporary]
+//	localcluster up --dir DIR [--nodes N] [--user NAME=USERNAME[:GROUP,...]]... [--crd PATH]... [--audit] [--history] [--store etcd|kine|URL] [--temporary]
 //	localcluster etcd|kube-apiserver|kube-controller-manager|kube-scheduler|kwok ARGUMENTS
 //	localcluster version
 //

@@ -21,8 +21,8 @@ const (
 	reportInterval = 10 * time.Second
 )
 
-// Build makes sure that the binary of the local control plane exists and
-// returns its path. If it has to be built, that takes some minutes, once: the
+// Build makes sure that the binary of the local control plane exists, and that
+// of KINE if the options want it, and returns the path of the first. If it has to be built, that takes some minutes, once: the
 // binary stays in the user's cache directory. Several processes may call it at
 // the same time; one builds, the others wait.
 func Build(ctx context.Context, o Options) (string, error) {
@@ -33,10 +33,32 @@ func Build(ctx context.Context, o Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	program, err := b.once(ctx)
+	if err == nil && o.needsKine() {
+		_, err = buildKine(ctx, o)
+	}
+	return program, err
+}
+
+// buildKine does the same for KINE alone.
+func buildKine(ctx context.Context, o Options) (string, error) {
+	o.Kubernetes = "" // it is the same for all
+	b, err := o.plan(ctx)
+	if err != nil {
+		return "", err
+	}
+	if b, err = b.of(StoreKine); err != nil {
+		return "", err
+	}
+	return b.once(ctx)
+}
+
+// once builds what was not built yet.
+func (b *build) once(ctx context.Context) (string, error) {
 	if b.exists() {
 		return b.binary, nil
 	}
-	lock, err := acquire(ctx, filepath.Join(b.cache, "build.lock"), o.progress())
+	lock, err := acquire(ctx, filepath.Join(b.cache, "build.lock"), b.options.progress())
 	if err != nil {
 		return "", err
 	}
@@ -53,6 +75,8 @@ func Build(ctx context.Context, o Options) (string, error) {
 // build is one binary to make.
 type build struct {
 	options Options
+	name    string // of the program, and of its folder in the cache
+	what    string // what a reader of the progress calls it
 	source  string
 	modfile string
 	version string // of Kubernetes
@@ -68,7 +92,7 @@ func (b *build) fingerprint() (string, error) {
 }
 
 func (o Options) plan(ctx context.Context) (*build, error) {
-	b := &build{options: o, modfile: o.modfile()}
+	b := &build{options: o, name: folder, modfile: o.modfile()}
 	var err error
 	if b.source, err = o.findSource(ctx); err != nil {
 		return nil, err
@@ -84,27 +108,40 @@ func (o Options) plan(ctx context.Context) (*build, error) {
 		return nil, fmt.Errorf("ask go for its version: %w", err)
 	}
 	b.compiler = strings.TrimSpace(string(compiler))
+	b.what = fmt.Sprintf("the local control plane (Kubernetes %s)", b.version)
+	return b, b.place()
+}
+
+// of is the build of a program whose module is a folder of these sources.
+func (b *build) of(module string) (*build, error) {
+	part := *b
+	part.name, part.what, part.source, part.modfile = module, strings.ToUpper(module), filepath.Join(b.source, module), ownModfile
+	return &part, part.place()
+}
+
+// place chooses where the binary is kept, by what the sources are.
+func (b *build) place() error {
 	id, err := b.fingerprint()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	user, err := os.UserCacheDir()
 	if err != nil {
-		return nil, fmt.Errorf("find a place to keep the local control plane: %w", err)
+		return fmt.Errorf("find a place to keep %s: %w", b.what, err)
 	}
-	b.cache = filepath.Join(user, "stoic", folder)
-	b.binary = filepath.Join(b.cache, id, program())
+	b.cache = filepath.Join(user, "stoic", b.name)
+	b.binary = filepath.Join(b.cache, id, b.program())
 	if err := os.MkdirAll(filepath.Dir(b.binary), 0o755); err != nil {
-		return nil, fmt.Errorf("make a place to keep the local control plane: %w", err)
+		return fmt.Errorf("make a place to keep %s: %w", b.what, err)
 	}
-	return b, nil
+	return nil
 }
 
-func program() string {
+func (b *build) program() string {
 	if runtime.GOOS == "windows" {
-		return folder + ".exe"
+		return b.name + ".exe"
 	}
-	return folder
+	return b.name
 }
 
 // exists also marks the binary as used, so that prune keeps it.
@@ -135,7 +172,7 @@ func (b *build) run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("make a place to build in: %w", err)
 	}
-	output := filepath.Join(scratch, program())
+	output := filepath.Join(scratch, b.program())
 	err = b.compile(ctx, output)
 	if err == nil {
 		err = b.install(output)
@@ -164,7 +201,7 @@ func (b *build) install(output string) error {
 
 func (b *build) compile(ctx context.Context, output string) error {
 	w := newWatcher(b.options.progress())
-	w.say("building the local control plane (Kubernetes %s); the first time takes some minutes, the result is kept", b.version)
+	w.say("building %s; the first time takes some minutes, the result is kept", b.what)
 	args := []string{"build", "-v", "-trimpath", "-mod=readonly", "-buildvcs=false",
 		"-ldflags", "-s -w -X k8s.io/component-base/version.gitVersion=" + b.version, "-o", output}
 	if b.modfile != ownModfile {
@@ -181,11 +218,11 @@ func (b *build) compile(ctx context.Context, output string) error {
 	stop()
 	switch {
 	case ctx.Err() != nil:
-		return fmt.Errorf("build the local control plane: %w", context.Cause(ctx))
+		return fmt.Errorf("build %s: %w", b.what, context.Cause(ctx))
 	case err != nil:
-		return fmt.Errorf("build the local control plane in %s: %w\n%s", b.source, err, w.complaints())
+		return fmt.Errorf("build %s in %s: %w\n%s", b.what, b.source, err, w.complaints())
 	}
-	w.say("built the local control plane")
+	w.say("built %s", b.what)
 	return nil
 }
 

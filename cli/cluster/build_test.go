@@ -236,6 +236,54 @@ func TestFingerprintCoversEverythingThatMatters(t *testing.T) {
 		write(t, filepath.Join(source, filepath.FromSlash(file)), moduleLine+"\n")
 		check("a change of "+file, "go1", "linux")
 	}
+	write(t, filepath.Join(source, "other", "go.mod"), "module other\n")
+	check("a change of go.mod, with another module below", "go3", "linux")
+	write(t, filepath.Join(source, "other", "main.go"), "package main\n")
+	if id, err := fingerprint(source, ownModfile, "go3", "linux"); err != nil || seen[id] == "" {
+		t.Errorf("a change of a module below gives another fingerprint (%v)", err)
+	}
+}
+
+// TestKineIsBuiltApart: it has a folder of its own in the cache, and is built when the store wants it.
+func TestKineIsBuiltApart(t *testing.T) {
+	source := tinyModule(t)
+	write(t, filepath.Join(source, "kine", "go.mod"), "module stoic/localcluster/kine\n\ngo 1.26.0\n")
+	write(t, filepath.Join(source, "kine", "main.go"), "package main\n\nfunc main() {}\n")
+	var progress transcript
+	own := buildOnce(t, source, &progress)
+	if n := progress.count("KINE"); n != 0 {
+		t.Errorf("etcd is the store, and KINE is mentioned %d times", n)
+	}
+	for range 2 {
+		options := Options{Source: source, Store: StoreKine, Progress: &progress}
+		if program, err := Build(t.Context(), options); err != nil || program != own {
+			t.Errorf("built %s instead of %s: %v", program, own, err)
+		}
+		if program, err := buildKine(t.Context(), options); err != nil || filepath.Base(program) != "kine" || filepath.Dir(filepath.Dir(program)) == filepath.Dir(filepath.Dir(own)) {
+			t.Errorf("built %s: %v", program, err)
+		}
+	}
+	if n := progress.count("building KINE"); n != 1 {
+		t.Errorf("KINE was built %d times", n)
+	}
+}
+
+func TestCheckStore(t *testing.T) {
+	for store, want := range map[string]string{
+		"": "", "etcd": "", "kine": "", "postgres://u:p@127.0.0.1/kine?sslmode=disable": "", "postgresql://h/d": "", "mysql://u:p@tcp(127.0.0.1:3306)/kine": "",
+		"redis":             "must be etcd, kine, postgres://... or mysql://...",
+		"postgres":          "must be etcd, kine, postgres://... or mysql://...",
+		"postgres://":       "must be etcd, kine, postgres://... or mysql://...",
+		"nats://u:secret@h": `found "nats"://..., must be etcd, kine, postgres://... or mysql://...`,
+	} {
+		got := ""
+		if err := CheckStore(store); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%q: got %q, want %q", store, got, want)
+		}
+	}
 }
 
 // TestAnotherRelease: it has a binary of its own, from modules of its own; those of one release are nothing to the other.
@@ -290,11 +338,14 @@ func TestWatcherTellsPackagesFromComplaints(t *testing.T) {
 
 func TestArguments(t *testing.T) {
 	o := Options{Users: map[string]string{"b": "bob", "a": "alice:x"}, CRDs: []string{"crd"}, Audit: true, History: true, GangScheduling: true, Strict: true}
-	got := strings.Join(o.arguments("/d"), " ")
+	got := strings.Join(o.arguments("/d", ""), " ")
 	if want := "up --dir /d --nodes 3 --user a=alice:x --user b=bob --crd crd --audit --history --gang-scheduling --strict --temporary"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if got := strings.Join(Options{Dir: "/d", Nodes: -1}.arguments("/d"), " "); got != "up --dir /d --nodes 0" {
+	if got := strings.Join(Options{Dir: "/d", Nodes: -1, Store: StoreKine}.arguments("/d", "/k"), " "); got != "up --dir /d --nodes 0 --store kine --store-program /k" {
+		t.Errorf("got %s", got)
+	}
+	if got := strings.Join(Options{Dir: "/d", Nodes: -1}.arguments("/d", ""), " "); got != "up --dir /d --nodes 0" {
 		t.Errorf("got %s", got)
 	}
 }

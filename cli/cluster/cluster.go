@@ -71,6 +71,12 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	kine := ""
+	if o.needsKine() {
+		if kine, err = buildKine(ctx, o); err != nil {
+			return nil, err
+		}
+	}
 	c := &Cluster{dir: o.Dir, temporary: o.Dir == "", replies: make(chan reply),
 		ended: make(chan struct{}), died: make(chan struct{})}
 	c.stop = sync.OnceValue(c.end)
@@ -81,7 +87,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	} else if c.dir, err = filepath.Abs(o.Dir); err != nil {
 		return nil, fmt.Errorf("find the directory of the cluster: %w", err)
 	}
-	ready, err := c.launch(program, o)
+	ready, err := c.launch(program, kine, o)
 	if err != nil {
 		return nil, errors.Join(err, c.clean())
 	}
@@ -101,8 +107,8 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 }
 
 // launch starts the child. The channel yields its report.
-func (c *Cluster) launch(program string, o Options) (<-chan report, error) {
-	c.command = exec.Command(program, o.arguments(c.dir)...)
+func (c *Cluster) launch(program, kine string, o Options) (<-chan report, error) {
+	c.command = exec.Command(program, o.arguments(c.dir, kine)...)
 	separate(c.command)
 	lifeline, err := c.command.StdinPipe()
 	if err != nil {

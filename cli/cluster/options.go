@@ -1,10 +1,12 @@
 package cluster
 
 import (
+	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Options say which cluster to run. The zero value is a cluster of three
@@ -43,11 +45,39 @@ type Options struct {
 	// Strict lets the API server ask for more rights: to update the finalizers of owners
 	// (OwnerReferencesPermissionEnforcement), and to list, as watches do not begin with what there is.
 	Strict bool
+	// Store is where the objects are kept: StoreEtcd, or empty; StoreKine; or the URL of a database that runs already,
+	// postgres://... or mysql://... . For all but etcd, KINE is built, which takes some minutes once.
+	Store string
 	// Progress takes one line per step; nil means nowhere.
 	Progress io.Writer
 }
 
 const defaultNodes = 3
+
+// StoreEtcd and StoreKine are the stores that a cluster runs itself. KINE answers as etcd does and keeps everything in a file of
+// SQLite.
+const (
+	StoreEtcd = "etcd"
+	StoreKine = "kine"
+)
+
+// CheckStore says what is wrong with the name or URL of a store. It repeats no URL, since there may be a password in it.
+func CheckStore(store string) error {
+	if slices.Contains([]string{"", StoreEtcd, StoreKine}, store) {
+		return nil
+	}
+	scheme, rest, found := strings.Cut(store, "://")
+	if !found || rest == "" {
+		return fmt.Errorf("must be %s, %s, postgres://... or mysql://...", StoreEtcd, StoreKine)
+	}
+	if !slices.Contains([]string{"postgres", "postgresql", "mysql"}, scheme) {
+		return fmt.Errorf("found %s://..., must be %s, %s, postgres://... or mysql://...", strconv.Quote(scheme), StoreEtcd, StoreKine)
+	}
+	return nil
+}
+
+// needsKine says whether KINE is the store, or before it.
+func (o Options) needsKine() bool { return o.Store != "" && o.Store != StoreEtcd }
 
 func (o Options) progress() io.Writer {
 	if o.Progress == nil {
@@ -56,8 +86,8 @@ func (o Options) progress() io.Writer {
 	return o.Progress
 }
 
-// arguments are those of localcluster's command up.
-func (o Options) arguments(dir string) []string {
+// arguments are those of localcluster's command up; kine is the executable of KINE, or empty.
+func (o Options) arguments(dir, kine string) []string {
 	nodes := o.Nodes
 	switch {
 	case nodes == 0:
@@ -74,6 +104,9 @@ func (o Options) arguments(dir string) []string {
 	}
 	if o.Audit {
 		args = append(args, "--audit")
+	}
+	if kine != "" {
+		args = append(args, "--store", o.Store, "--store-program", kine)
 	}
 	if o.History {
 		args = append(args, "--history")

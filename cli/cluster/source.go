@@ -117,7 +117,7 @@ func fingerprint(source, modfile string, toolchain ...string) (string, error) {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && entry.Name() == "testdata":
+		case entry.IsDir() && (entry.Name() == "testdata" || path != source && isModule(path)):
 			return fs.SkipDir
 		case !entry.Type().IsRegular() || !matters(entry.Name(), modfile):
 			return nil
@@ -132,6 +132,12 @@ func fingerprint(source, modfile string, toolchain ...string) (string, error) {
 		return "", fmt.Errorf("hash the sources in %s: %w", source, err)
 	}
 	return hex.EncodeToString(hash.Sum(nil))[:24], nil
+}
+
+// isModule: the folder is a module of its own, which a build of the one around it does not read.
+func isModule(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
 }
 
 // matters tells which files a binary depends on. Tests and notes do not count:

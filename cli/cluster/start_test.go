@@ -161,7 +161,7 @@ func (l lines) Write(text []byte) (int, error) {
 
 func start(t *testing.T, o Options) *Cluster {
 	t.Helper()
-	o.Progress = lines{t}
+	o.Progress, o.Store = lines{t}, os.Getenv("STOIC_STORE")
 	c, err := Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -51,7 +51,10 @@ func (p ports) health(part string) (url, words string) {
 func (l layout) arguments(part string, p ports, o Options) []string {
 	switch part {
 	case store:
-		return l.storeArguments(p)
+		if o.isKine() {
+			return l.kineArguments(p, o)
+		}
+		return l.storeArguments(p, o)
 	case apiserver:
 		return l.serverArguments(p, o)
 	case controllers:
@@ -62,11 +65,11 @@ func (l layout) arguments(part string, p ports, o Options) []string {
 	return l.kubeletArguments(p)
 }
 
-func (l layout) storeArguments(p ports) []string {
+func (l layout) storeArguments(p ports, o Options) []string {
 	client, peer := address(p.Store), address(p.Peer)
 	crt, key, ca := l.secret("server.crt"), l.secret("server.key"), l.secret("ca.crt")
 	return []string{
-		"--name=local", "--data-dir=" + l.data(),
+		"--name=local", "--data-dir=" + l.data(o),
 		"--listen-client-urls=" + client, "--advertise-client-urls=" + client,
 		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=local=" + peer,
 		"--cert-file=" + crt, "--key-file=" + key, "--trusted-ca-file=" + ca, "--client-cert-auth",

@@ -22,6 +22,7 @@ const probeInterval = 50 * time.Millisecond
 // client talks to the parts as the admin.
 type client struct {
 	http   *http.Client
+	tls    *tls.Config
 	server string
 }
 
@@ -34,11 +35,13 @@ func newClient(c *credentials, p ports) (*client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the admin's certificate: %w", err)
 	}
+	made := &client{tls: &tls.Config{RootCAs: trusted, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, server: address(p.Server)}
 	transport := &http.Transport{
-		TLSClientConfig: &tls.Config{RootCAs: trusted, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
+		TLSClientConfig: made.tls,
 		Proxy:           nil, // everything is on this machine, whatever the environment says
 	}
-	return &client{http: &http.Client{Transport: transport, Timeout: 30 * time.Second}, server: address(p.Server)}, nil
+	made.http = &http.Client{Transport: transport, Timeout: 30 * time.Second}
+	return made, nil
 }
 
 func (c *client) close() { c.http.CloseIdleConnections() }

@@ -19,9 +19,16 @@ func (l layout) secret(name string) string     { return l.path("certificates", n
 func (l layout) config(name string) string     { return l.path("config", name) }
 func (l layout) log(part string) string        { return l.path("logs", part+".log") }
 func (l layout) kubeconfig(name string) string { return l.path(name + ".kubeconfig") }
-func (l layout) data() string                  { return l.path("etcd") }
 func (l layout) saved() string                 { return l.path("saved") }
 func (l layout) audit() string                 { return l.path("logs", "audit.log") }
+
+// data is the folder of the store. Each kind of store has its own: what another one has left is nothing that it can read.
+func (l layout) data(o Options) string {
+	if o.isKine() {
+		return l.path(kine)
+	}
+	return l.path(store)
+}
 
 // internal are the parts' own users. All controllers share one client here, which
 // therefore needs the permissions of all of them. The simulated kubelets may do everything,

@@ -25,6 +25,8 @@ type Options struct {
 	GangScheduling bool
 	// Strict: the API server asks for more rights. See strictArguments.
 	Strict bool
+	// Store is etcd (or empty), kine, or the URL of a database; see store.go. StoreProgram is the executable of KINE.
+	Store, StoreProgram string
 	// Temporary removes the directory at the end, unless a part failed: then its
 	// log is wanted.
 	Temporary bool
@@ -50,6 +52,8 @@ func ParseOptions(args []string, output io.Writer) (Options, error) {
 	flags.BoolVar(&o.History, "history", false, "never compact the store: lists and watches can ask for the past")
 	flags.BoolVar(&o.GangScheduling, "gang-scheduling", false, "serve Workloads and PodGroups, and schedule pods by them")
 	flags.BoolVar(&o.Strict, "strict", false, "ask for the right to the finalizers of owners, and for the right to list: no watch begins with what there is")
+	flags.StringVar(&o.Store, "store", store, "where the objects are kept: etcd, kine (SQLite), or postgres://... or mysql://..., a database that runs already")
+	flags.StringVar(&o.StoreProgram, "store-program", "", "the executable of KINE, for every store but etcd")
 	flags.BoolVar(&o.Temporary, "temporary", false, "remove the directory at the end, unless a part failed")
 	flags.Func("user", "NAME=USERNAME[:GROUP,...]: also write DIR/NAME.kubeconfig for that user (repeatable)", o.addUser)
 	flags.Func("crd", "manifest file or directory to create before the controllers start (repeatable)", func(path string) error {
@@ -71,6 +75,9 @@ func (o Options) complete() (Options, error) {
 	}
 	if o.Nodes < 0 {
 		return Options{}, fmt.Errorf("up cannot make %d nodes", o.Nodes)
+	}
+	if err := o.checkStore(); err != nil {
+		return Options{}, err
 	}
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {

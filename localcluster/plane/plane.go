@@ -102,6 +102,9 @@ func (p *plane) start(ctx context.Context, secrets *credentials, documents [][]b
 	if p.ports, err = choosePorts(); err != nil {
 		return err
 	}
+	if err := p.layout.prepareStore(p.options); err != nil {
+		return err
+	}
 	if p.client, err = newClient(secrets, p.ports); err != nil {
 		return err
 	}
@@ -162,14 +165,11 @@ func (p *plane) startRest(ctx context.Context) error {
 }
 
 func (p *plane) launch(name string) error {
-	child, err := supervise.Start(supervise.Spec{
-		Name:    name,
-		Program: p.program(),
-		Args:    append([]string{name}, p.layout.arguments(name, p.ports, p.options)...),
-		// kwok reads a settings file in the home directory if there is one.
-		Env: []string{"HOME=" + p.layout.dir},
-		Log: p.layout.log(name),
-	})
+	spec := p.runs(name)
+	spec.Name, spec.Log = name, p.layout.log(name)
+	// kwok reads a settings file in the home directory if there is one.
+	spec.Env = []string{"HOME=" + p.layout.dir}
+	child, err := supervise.Start(spec)
 	if err != nil {
 		return err
 	}
@@ -191,6 +191,13 @@ func (p *plane) program() string {
 }
 
 func (p *plane) awaitReady(ctx context.Context, name string) error {
+	if name == store && p.options.isKine() {
+		if err := p.awaitKine(ctx); err != nil {
+			return err
+		}
+		p.say("%s is ready", kine)
+		return nil
+	}
 	url, words := p.ports.health(name)
 	if err := p.client.awaitOK(ctx, name+" is ready", url, words, p.children); err != nil {
 		return err

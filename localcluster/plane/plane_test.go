@@ -74,7 +74,7 @@ func TestParseOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Options{
-		Dir: dir, Nodes: 7, Audit: true, History: true, Temporary: true, CRDs: []string{"a.yaml", "b"}, Progress: io.Discard,
+		Dir: dir, Nodes: 7, Audit: true, History: true, Temporary: true, CRDs: []string{"a.yaml", "b"}, Store: "etcd", Progress: io.Discard,
 		Users: map[string]access.Identity{
 			"op":  {User: "system:serviceaccount:stoic:operator", Groups: []string{"system:serviceaccounts", "system:serviceaccounts:stoic"}},
 			"bob": {User: "bob", Groups: []string{"x", "system:masters"}},
@@ -89,6 +89,7 @@ func TestParseOptionsRefuses(t *testing.T) {
 	for _, line := range []string{
 		"", "--nodes 3", "--dir d --nodes -1", "--dir d extra", "--dir d --user bob", "--dir d --user bob=",
 		"--dir d --user ../bob=bob", "--dir d --user admin=bob", "--dir d --unknown",
+		"--dir d --store kine", "--dir d --store redis --store-program k", "--dir d --store nats://h --store-program k",
 	} {
 		if _, err := ParseOptions(strings.Fields(line), io.Discard); err == nil {
 			t.Errorf("up %s: no error", line)
@@ -126,6 +127,10 @@ func TestEverythingListensOnLoopbackOnly(t *testing.T) {
 		seen[port] = true
 	}
 	l := layout{dir: "/d"}
+	if args := strings.Join(l.arguments(store, p, Options{Store: kine}), " "); !strings.Contains(args, "--listen-address=127.0.0.1:") ||
+		!strings.Contains(args, "--trusted-ca-file=") || !strings.Contains(args, "--metrics-bind-address=0 ") || strings.Contains(args, "0.0.0.0") {
+		t.Errorf("KINE is open to others: %s", args)
+	}
 	for _, part := range []string{store, apiserver, controllers, scheduler, kubelets} {
 		args := strings.Join(l.arguments(part, p, Options{Audit: true, History: true}), " ")
 		if !strings.Contains(args, "127.0.0.1") {

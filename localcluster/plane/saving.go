@@ -7,17 +7,23 @@ import (
 	"os"
 )
 
+// errElsewhere: whoever runs a database has its own ways to save and to restore it.
+var errElsewhere = errors.New("the store is a database that this program does not run: save and restore it with its own tools")
+
 // save puts the store aside as it is now. The store is killed for that: what is
 // in its files then is what it would find after a crash, and it comes back at
 // its old port. The other parts see an outage of about a second.
 func (p *plane) save(ctx context.Context) error {
+	if p.options.isElsewhere() {
+		return errElsewhere
+	}
 	if p.index(store) < 0 || p.index(apiserver) < 0 {
 		return fmt.Errorf("save the store: %s and %s must run", store, apiserver)
 	}
 	if err := p.kill(store); err != nil {
 		return err
 	}
-	copied := replace(p.layout.saved(), p.layout.data())
+	copied := replace(p.layout.saved(), p.layout.data(p.options))
 	if err := p.begin(ctx, store); err != nil {
 		return errors.Join(copied, err)
 	}
@@ -48,6 +54,9 @@ func (p *plane) storeIsBack(ctx context.Context) error {
 // of the control plane are started anew: their caches hold a future that never
 // was. Whoever else has such caches is not told.
 func (p *plane) restore(ctx context.Context) error {
+	if p.options.isElsewhere() {
+		return errElsewhere
+	}
 	if _, err := os.Stat(p.layout.saved()); err != nil {
 		return fmt.Errorf("restore the store: nothing was saved: %w", err)
 	}
@@ -59,7 +68,7 @@ func (p *plane) restore(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := replace(p.layout.data(), p.layout.saved()); err != nil {
+	if err := replace(p.layout.data(p.options), p.layout.saved()); err != nil {
 		return err
 	}
 	if err := p.startServer(ctx); err != nil {

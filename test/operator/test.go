@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"maps"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -24,6 +25,9 @@ type test interface {
 	Logf(string, ...any)
 }
 
+// Store is where the control planes of tests keep their objects, as STOIC_STORE says (docs/storage.md): etcd if it says nothing.
+func Store() string { return os.Getenv("STOIC_STORE") }
+
 // Cluster starts a control plane for a test, and returns it with what reaches it as the administrator, without a limit of
 // requests. Unless the options say otherwise the kubeconfig "operator" is that of User.
 func Cluster(t test, o cluster.Options) (*cluster.Cluster, *rest.Config) {
@@ -33,6 +37,7 @@ func Cluster(t test, o cluster.Options) (*cluster.Cluster, *rest.Config) {
 		maps.Copy(users, o.Users)
 		o.Users = users
 	}
+	o.Store = Store()
 	c, err := cluster.Start(context.Background(), o)
 	if err != nil {
 		t.Fatal("start a control plane:", err)

@@ -13,10 +13,11 @@ import (
 
 func main() {
 	release := flag.String("kubernetes", "", "release of Kubernetes to compile, such as 1.35 (default: that of localcluster/go.mod)")
+	store := flag.String("store", "", "store of the control planes that will be started, as of stoic up: KINE is compiled for every one but etcd")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	program, err := cluster.Build(ctx, cluster.Options{Kubernetes: *release, Progress: os.Stderr})
+	program, err := cluster.Build(ctx, cluster.Options{Kubernetes: *release, Store: *store, Progress: os.Stderr})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"stoic/cli/cluster"
+	"stoic/test/operator"
 )
 
 var (
@@ -49,7 +50,7 @@ type real struct {
 func startReal(t *testing.T) *real {
 	t.Helper()
 	root := filepath.Join("..", "..", "..")
-	c, err := cluster.Start(context.Background(), cluster.Options{Source: filepath.Join(root, "localcluster"), Nodes: -1,
+	c, err := cluster.Start(context.Background(), cluster.Options{Source: filepath.Join(root, "localcluster"), Nodes: -1, Store: operator.Store(),
 		CRDs: []string{filepath.Join(root, "test", "fixtures", "tfjobs-open.yaml"), filepath.Join(root, "deploy", "crd", "pytorchjobs.yaml"),
 			filepath.Join(root, "test", "fixtures", "foobars-open.yaml"), filepath.Join(root, "test", "fixtures", "clusterfoobars-open.yaml")}})
 	if err != nil {

@@ -34,7 +34,7 @@ type environment struct {
 
 // on runs a plan on a control plane of its own, which has the operator's permissions and the kinds of the given files.
 func on(ctx context.Context, env Env, crds []string, do func(context.Context, *environment) error) (err error) {
-	o := cluster.Options{Source: filepath.Join(env.Root, "localcluster"), Users: map[string]string{user: operator.User}, CRDs: crds}
+	o := cluster.Options{Source: filepath.Join(env.Root, "localcluster"), Users: map[string]string{user: operator.User}, Store: operator.Store(), CRDs: crds}
 	if o.Program, err = cluster.Build(ctx, o); err != nil {
 		return fmt.Errorf("build the control plane: %w", err)
 	}

@@ -90,7 +90,7 @@ func Open(ctx context.Context, o Options) (s *Stage, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	served := cluster.Options{Source: filepath.Join(o.Root, "localcluster"), Users: map[string]string{}, History: true, Progress: sayer(o.Say)}
+	served := cluster.Options{Source: filepath.Join(o.Root, "localcluster"), Users: map[string]string{}, History: true, Store: operator.Store(), Progress: sayer(o.Say)}
 	var scenarios []scenario.Scenario
 	for _, p := range o.Programs {
 		served.Users[p.Name] = p.User
