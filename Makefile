@@ -22,8 +22,10 @@ REPOSITORY ?=
 DIGEST ?=
 # "all": an operator loses every right once, not only those that are different from others (docs/troubleshooting.md).
 RIGHTS ?=
-# Where control planes keep their objects: etcd (empty), kine, or the URL of a database (docs/storage.md).
+# Where control planes keep their objects: etcd (empty), kine, postgres, mariadb, or the URL of a database with {name} in it
+# (docs/storage.md).
 STORE ?=
+ON_STORE = $(if $(filter postgres mariadb,$(STORE)),go run ./test/database $(STORE),STOIC_STORE='$(STORE)')
 # A release of Kubernetes other than that of localcluster/go.mod (docs/supported-versions.md).
 KUBERNETES ?=
 # The race detector needs a C compiler; a machine without one still runs the tests.
@@ -87,7 +89,7 @@ integration: ## run the tests on real control planes (KUBERNETES=1.35, STORE=kin
 	@echo "== integration tests (the first run compiles the control plane: some minutes)"
 	@go run ./cli/cluster/prepare -kubernetes '$(KUBERNETES)' -store '$(STORE)'
 ifneq ($(KUBERNETES)$(STORE),)
-	STOIC_STORE='$(STORE)' STOIC_RIGHTS='$(RIGHTS)' STOIC_KUBERNETES='$(KUBERNETES)' go test -count=1 -v -parallel $(PARALLEL) -timeout 45m ./test/integration
+	STOIC_RIGHTS='$(RIGHTS)' STOIC_KUBERNETES='$(KUBERNETES)' $(ON_STORE) go test -count=1 -v -parallel $(PARALLEL) -timeout 45m ./test/integration
 else
 	go test $(RACE) -count=1 -v -parallel 3 -timeout 20m ./cli/cluster
 	go test -count=1 -v -run 'Flood|NamespaceTerminates' ./controller ./controller/events
@@ -114,7 +116,7 @@ monitoring: ## see that no panel of the dashboards is empty, on a real Prometheu
 
 faults: ## hold an operator to its end state under every fault; all historic bugs (SEED, OPERATOR='...', STORE)
 	@go run ./cli/cluster/prepare -store '$(STORE)'
-	@STOIC_STORE='$(STORE)' go run ./test/faults -seed $(SEED) -operator '$(OPERATOR)'
+	@$(ON_STORE) go run ./test/faults -seed $(SEED) -operator '$(OPERATOR)'
 
 fuzz: ## fuzz the converter, versions, structural schemas, schedules, and the reading of watches, for FUZZTIME (30s) each
 	go test -run '^$$' -fuzz FuzzObject -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./training/convert

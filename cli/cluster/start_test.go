@@ -5,6 +5,7 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -16,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -161,7 +163,10 @@ func (l lines) Write(text []byte) (int, error) {
 
 func start(t *testing.T, o Options) *Cluster {
 	t.Helper()
-	o.Progress, o.Store = lines{t}, os.Getenv("STOIC_STORE")
+	o.Progress = lines{t}
+	if o.Store == "" { // each has a database of its own; see test/database
+		o.Store = strings.ReplaceAll(os.Getenv("STOIC_STORE"), "{name}", "stoic_"+strings.ToLower(rand.Text()[:12]))
+	}
 	c, err := Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

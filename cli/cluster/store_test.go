@@ -5,7 +5,10 @@ package cluster
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -27,11 +30,20 @@ func revision(t *testing.T, a *api) int {
 	return at
 }
 
+// ownStore skips a test that saves or restores, on a database that is not ours.
+func ownStore(t *testing.T) {
+	t.Helper()
+	if strings.Contains(os.Getenv("STOIC_STORE"), "://") {
+		t.Skip("the store is a database, which is saved with its own tools")
+	}
+}
+
 func TestRestoredStoreKnowsNothingOfWhatCameLater(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts a real control plane")
 	}
+	ownStore(t)
 	c := start(t, Options{History: true})
 	client := connect(t, c.Kubeconfig())
 	if err := c.Restore(); err == nil {
@@ -83,12 +95,47 @@ func TestRestoredStoreKnowsNothingOfWhatCameLater(t *testing.T) {
 	assertGone(t, c)
 }
 
+// TestStores: a control plane keeps its objects behind KINE in a file, and finds them there when it starts again in the same directory;
+// etcd's are others.
+func TestStores(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts a real control plane")
+	}
+	dir := t.TempDir()
+	for _, c := range []struct {
+		store, makes string
+		has          []string
+	}{
+		{StoreKine, "one", nil}, {StoreKine, "two", []string{"one"}}, {StoreEtcd, "three", nil}, {StoreKine, "four", []string{"one", "two"}},
+	} {
+		p := start(t, Options{Dir: dir, Store: c.store, Nodes: -1})
+		client := connect(t, p.Kubeconfig())
+		for _, name := range []string{"one", "two", "three"} {
+			want := http.StatusNotFound
+			if slices.Contains(c.has, name) {
+				want = http.StatusOK
+			}
+			if code, _ := client.do(t, http.MethodGet, settings+"/"+name, nil); code != want {
+				t.Errorf("%s, before %s: get %s: status %d, want %d", c.store, c.makes, name, code, want)
+			}
+		}
+		if code, answer := client.do(t, http.MethodPost, settings, setting(c.makes)); code != http.StatusCreated {
+			t.Errorf("%s: create %s: status %d: %v", c.store, c.makes, code, answer)
+		}
+		if err := p.Stop(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A save stops the store, which must not lose the past.
 func TestSaveKeepsThePast(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts a real control plane")
 	}
+	ownStore(t)
 	c := start(t, Options{History: true, Nodes: -1})
 	client := connect(t, c.Kubeconfig())
 	begin := revision(t, client)
@@ -117,6 +164,7 @@ func TestPodsEndAlthoughTheStoreWasAway(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a real control plane")
 	}
+	ownStore(t)
 	c := start(t, Options{})
 	client := connect(t, c.Kubeconfig())
 	const pods = 100

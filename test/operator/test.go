@@ -2,9 +2,11 @@ package operator
 
 import (
 	"context"
+	"crypto/rand"
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -25,8 +27,11 @@ type test interface {
 	Logf(string, ...any)
 }
 
-// Store is where the control planes of tests keep their objects, as STOIC_STORE says (docs/storage.md): etcd if it says nothing.
-func Store() string { return os.Getenv("STOIC_STORE") }
+// Store is where a control plane of tests keeps its objects, as STOIC_STORE says (docs/storage.md): etcd if it says nothing. In the URL of a
+// database {name} is another one at each call: every control plane has its own.
+func Store() string {
+	return strings.ReplaceAll(os.Getenv("STOIC_STORE"), "{name}", "stoic_"+strings.ToLower(rand.Text()[:12]))
+}
 
 // Cluster starts a control plane for a test, and returns it with what reaches it as the administrator, without a limit of
 // requests. Unless the options say otherwise the kubeconfig "operator" is that of User.
