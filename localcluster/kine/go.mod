@@ -2,6 +2,8 @@ module stoic/localcluster/kine
 
 go 1.26.5
 
+toolchain go1.26.10
+
 require github.com/k3s-io/kine v0.17.5
 
 require (
