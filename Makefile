@@ -26,6 +26,8 @@ RIGHTS ?=
 # (docs/storage.md).
 STORE ?=
 ON_STORE = $(if $(filter postgres mariadb,$(STORE)),go run ./test/database $(STORE),STOIC_STORE='$(STORE)')
+# Not empty: tests of many objects make as many as their names say, not a quarter.
+LARGE ?=
 # A release of Kubernetes other than that of localcluster/go.mod (docs/supported-versions.md).
 KUBERNETES ?=
 # The race detector needs a C compiler; a machine without one still runs the tests.
@@ -89,11 +91,11 @@ integration: ## run the tests on real control planes (KUBERNETES=1.35, STORE=kin
 	@echo "== integration tests (the first run compiles the control plane: some minutes)"
 	@go run ./cli/cluster/prepare -kubernetes '$(KUBERNETES)' -store '$(STORE)'
 ifneq ($(KUBERNETES)$(STORE),)
-	STOIC_RIGHTS='$(RIGHTS)' STOIC_KUBERNETES='$(KUBERNETES)' $(ON_STORE) go test -count=1 -v -parallel $(PARALLEL) -timeout 45m ./test/integration
+	STOIC_RIGHTS='$(RIGHTS)' STOIC_LARGE='$(LARGE)' STOIC_KUBERNETES='$(KUBERNETES)' $(ON_STORE) go test -count=1 -v -parallel $(PARALLEL) -timeout 45m ./test/integration
 else
 	go test $(RACE) -count=1 -v -parallel 3 -timeout 20m ./cli/cluster
 	go test -count=1 -v -run 'Flood|NamespaceTerminates' ./controller ./controller/events
-	STOIC_RIGHTS='$(RIGHTS)' go test -count=1 -v -parallel $(PARALLEL) -timeout 45m ./test/integration
+	STOIC_RIGHTS='$(RIGHTS)' STOIC_LARGE='$(LARGE)' go test -count=1 -v -parallel $(PARALLEL) -timeout 45m ./test/integration
 	@echo "== the tutorial for authors of operators, step by step; the same operator as others write it (docs/authors.md)"
 	go test -count=1 -v -timeout 20m ./test/authors
 	cd tools/comparison && go test -count=1 -v -timeout 20m .

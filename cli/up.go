@@ -20,6 +20,7 @@ type upOptions struct {
 	source   string
 	examples string
 	store    string
+	crs      string
 	limit    time.Duration
 }
 
@@ -35,6 +36,7 @@ nothing behind.
 
 --store says where that control plane keeps its objects: in etcd, or behind KINE in a file of SQLite, or in a database
 of PostgreSQL or MariaDB that runs already and that nobody else uses (docs/storage.md). KINE is compiled once, too.
+With --crs=aggregated a server of its own serves the custom resources, behind kube-apiserver.
 
 It needs Go and kubectl and a checkout of the sources. The first run compiles the control plane, which takes some
 minutes; later ones start in seconds.`,
@@ -61,6 +63,8 @@ minutes; later ones start in seconds.`,
 	cmd.Flags().StringVar(&o.examples, "examples", "", "submit the jobs of this folder instead of the built-in examples")
 	cmd.Flags().StringVar(&o.store, "store", cluster.StoreEtcd, `where the control plane keeps its objects: etcd, kine (SQLite), or the URL of a database`)
 	_ = cmd.RegisterFlagCompletionFunc("store", cobra.FixedCompletions([]cobra.Completion{cluster.StoreEtcd, cluster.StoreKine}, cobra.ShellCompDirectiveNoFileComp)) // the flag is defined above
+	cmd.Flags().StringVar(&o.crs, "crs", cluster.CRsInCore, `who serves custom resources: core, which is kube-apiserver, or aggregated`)
+	_ = cmd.RegisterFlagCompletionFunc("crs", cobra.FixedCompletions([]cobra.Completion{cluster.CRsInCore, cluster.CRsAggregated}, cobra.ShellCompDirectiveNoFileComp)) // the flag is defined above
 	cmd.Flags().DurationVar(&o.limit, "timeout", 2*time.Minute, "how long the examples may take")
 	return cmd
 }
@@ -74,6 +78,9 @@ func (o upOptions) check() error {
 	}
 	if err := cluster.CheckStore(o.store); err != nil {
 		return usageError(fmt.Errorf("--store: %w", err))
+	}
+	if o.crs != cluster.CRsInCore && o.crs != cluster.CRsAggregated {
+		return usageError(fmt.Errorf("--crs: found %q, must be %s or %s", o.crs, cluster.CRsInCore, cluster.CRsAggregated))
 	}
 	return nil
 }
@@ -161,7 +168,7 @@ func (s *stage) startCluster(ctx context.Context, progress io.Writer) (err error
 		users[g.name] = g.user
 	}
 	s.talk.say("starting a control plane (the first time it has to be compiled)")
-	s.cluster, err = cluster.Start(ctx, cluster.Options{Source: s.source, Nodes: s.nodes, Store: s.store, Progress: progress, CRDs: []string{crds}, Users: users})
+	s.cluster, err = cluster.Start(ctx, cluster.Options{Source: s.source, Nodes: s.nodes, Store: s.store, CRs: s.crs, Progress: progress, CRDs: []string{crds}, Users: users})
 	if errors.Is(err, cluster.ErrNoSource) {
 		return usageError(err)
 	}
@@ -186,7 +193,7 @@ func (s *stage) install(ctx context.Context, jobs []example) error {
 		return err
 	}
 	s.talk.say("installing the CRDs, the service accounts and their roles from deploy/")
-	if err := s.kubectl.feed(ctx, texts.crds, "replace", "-f", "-"); err != nil {
+	if err := (kubectl{kubeconfig: s.cluster.DefinitionsKubeconfig()}).feed(ctx, texts.crds, "replace", "-f", "-"); err != nil {
 		return err
 	}
 	if err := s.kubectl.feed(ctx, texts.others, "apply", "-f", "-"); err != nil {

@@ -53,6 +53,7 @@ func TestUpCalledWrongly(t *testing.T) {
 		"--nodes 0":              "--nodes: found 0, must be at least 1",
 		"--timeout 0s":           "--timeout: found 0s, must be more than 0",
 		"--timeout soon":         "soon",
+		"--crs elsewhere":        `--crs: found "elsewhere", must be core or aggregated`,
 		"--store redis":          "--store: must be etcd, kine, postgres://... or mysql://...",
 		"--store nats://u:p@h/":  `--store: found "nats"://..., must be`,
 		"--examples " + nowhere:  nowhere,

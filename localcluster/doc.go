@@ -5,8 +5,8 @@
 // kwok, the unchanged originals, and a supervisor that runs them as children of
 // itself:
 //
-//	localcluster up --dir DIR [--nodes N] [--user NAME=USERNAME[:GROUP,...]]... [--crd PATH]... [--audit] [--history] [--store etcd|kine|URL] [--temporary]
-//	localcluster etcd|kube-apiserver|kube-controller-manager|kube-scheduler|kwok ARGUMENTS
+//	localcluster up --dir DIR [--nodes N] [--user NAME=USERNAME[:GROUP,...]]... [--crd PATH]... [--audit] [--history] [--store etcd|kine|URL] [--crs core|aggregated] [--temporary]
+//	localcluster etcd|kube-apiserver|apiextensions-apiserver|kube-controller-manager|kube-scheduler|kwok ARGUMENTS
 //	localcluster version
 //
 // When everything is ready, up writes one line of JSON to its standard output:

@@ -47,14 +47,15 @@ type Cluster struct {
 
 // report is the line with which the child says that it is ready.
 type report struct {
-	Kubeconfig string            `json:"kubeconfig"`
-	Users      map[string]string `json:"users"`
-	Server     string            `json:"server"`
-	PIDs       map[string]int    `json:"pids"`
-	AuditLog   string            `json:"auditLog"`
-	Logs       string            `json:"logs"`
-	Version    string            `json:"version"`
-	Seconds    float64           `json:"seconds"`
+	Kubeconfig  string            `json:"kubeconfig"`
+	Definitions string            `json:"definitions"`
+	Users       map[string]string `json:"users"`
+	Server      string            `json:"server"`
+	PIDs        map[string]int    `json:"pids"`
+	AuditLog    string            `json:"auditLog"`
+	Logs        string            `json:"logs"`
+	Version     string            `json:"version"`
+	Seconds     float64           `json:"seconds"`
 }
 
 // reply is the line with which the child answers a command.
@@ -221,6 +222,10 @@ func (c *Cluster) clean() error {
 
 // Kubeconfig is the file for a client that may do everything.
 func (c *Cluster) Kubeconfig() string { return c.report.Kubeconfig }
+
+// DefinitionsKubeconfig is the file for the same client at the server at which
+// custom resources are defined; see Options.CRs.
+func (c *Cluster) DefinitionsKubeconfig() string { return c.report.Definitions }
 
 // UserKubeconfig is the file for a user named in the options, or empty.
 func (c *Cluster) UserKubeconfig(name string) string { return c.report.Users[name] }

@@ -48,6 +48,8 @@ type Options struct {
 	// Store is where the objects are kept: StoreEtcd, or empty; StoreKine; or the URL of a database that runs already,
 	// postgres://... or mysql://... . For all but etcd, KINE is built, which takes some minutes once.
 	Store string
+	// CRs is who serves custom resources: CRsInCore, or empty, the API server; CRsAggregated, a server of their own behind it.
+	CRs string
 	// Progress takes one line per step; nil means nowhere.
 	Progress io.Writer
 }
@@ -59,6 +61,13 @@ const defaultNodes = 3
 const (
 	StoreEtcd = "etcd"
 	StoreKine = "kine"
+)
+
+// CRsInCore and CRsAggregated are who serves custom resources. Where they are aggregated, their definitions are made with
+// DefinitionsKubeconfig, and each group and version needs an APIService, which those of Options.CRDs get.
+const (
+	CRsInCore     = "core"
+	CRsAggregated = "aggregated"
 )
 
 // CheckStore says what is wrong with the name or URL of a store. It repeats no URL, since there may be a password in it.
@@ -107,6 +116,9 @@ func (o Options) arguments(dir, kine string) []string {
 	}
 	if kine != "" {
 		args = append(args, "--store", o.Store, "--store-program", kine)
+	}
+	if o.CRs != "" {
+		args = append(args, "--crs", o.CRs)
 	}
 	if o.History {
 		args = append(args, "--history")

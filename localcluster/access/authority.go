@@ -66,7 +66,8 @@ func (a *Authority) Certificate() []byte { return a.pem }
 // for a client, because etcd's peers use one certificate for both directions.
 func (a *Authority) Server() (Pair, error) {
 	template := blank(pkix.Name{CommonName: "localhost"})
-	template.DNSNames = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"}
+	template.DNSNames = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
+		"apiextensions-apiserver.kube-system.svc"} // as an APIService names it
 	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 	return a.sign(template)

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/server/v3/etcdmain"
+	definitions "k8s.io/apiextensions-apiserver/pkg/cmd/server"
+	"k8s.io/apiserver/pkg/server"
 	"k8s.io/component-base/cli"
 	_ "k8s.io/component-base/logs/json/register"          // --logging-format=json
 	_ "k8s.io/component-base/metrics/prometheus/clientgo" // client-go's metrics
@@ -18,7 +20,7 @@ import (
 
 // Names returns the parts that Run knows, in the order in which they start.
 func Names() []string {
-	return []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"}
+	return []string{"etcd", "kube-apiserver", "apiextensions-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"}
 }
 
 // Run becomes the named part and returns its exit code. The arguments are the
@@ -32,6 +34,8 @@ func Run(name string, args []string) (int, error) {
 		return 0, nil
 	case "kube-apiserver":
 		return run(apiserver.NewAPIServerCommand(), args), nil
+	case "apiextensions-apiserver":
+		return run(definitions.NewServerCommand(server.SetupSignalContext(), os.Stdout, os.Stderr), args), nil
 	case "kube-controller-manager":
 		return run(controllermanager.NewControllerManagerCommand(), args), nil
 	case "kube-scheduler":

@@ -22,6 +22,7 @@ type ports struct {
 	Store       int `json:"etcd"`
 	Peer        int `json:"etcdPeer"`
 	Server      int `json:"kubeAPIServer"`
+	Definitions int `json:"apiextensionsAPIServer"`
 	Controllers int `json:"kubeControllerManager"`
 	Scheduler   int `json:"kubeScheduler"`
 	Kubelets    int `json:"kwok"`
@@ -39,6 +40,8 @@ func (p ports) health(part string) (url, words string) {
 		return address(p.Store) + "/health", ""
 	case apiserver:
 		return address(p.Server) + "/readyz", ""
+	case definitionsServer:
+		return address(p.Definitions) + "/readyz", ""
 	case controllers:
 		return address(p.Controllers) + "/healthz?verbose", "[+]namespace-controller ok"
 	case scheduler:
@@ -57,6 +60,8 @@ func (l layout) arguments(part string, p ports, o Options) []string {
 		return l.storeArguments(p, o)
 	case apiserver:
 		return l.serverArguments(p, o)
+	case definitionsServer:
+		return l.definitionsServerArguments(p)
 	case controllers:
 		return l.controllerArguments(p, o)
 	case scheduler:
@@ -80,14 +85,12 @@ func (l layout) storeArguments(p ports, o Options) []string {
 }
 
 func (l layout) serverArguments(p ports, o Options) []string {
-	args := []string{
-		"--etcd-servers=" + address(p.Store), "--etcd-cafile=" + l.secret("ca.crt"),
-		"--etcd-certfile=" + l.secret("server.crt"), "--etcd-keyfile=" + l.secret("server.key"),
-		"--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(p.Server),
-		"--tls-cert-file=" + l.secret("server.crt"), "--tls-private-key-file=" + l.secret("server.key"),
-		"--client-ca-file=" + l.secret("ca.crt"),
-		"--service-account-key-file=" + l.secret("tokens.pub"),
-		"--service-account-signing-key-file=" + l.secret("tokens.key"),
+	args := append(l.storeClientArguments(p),
+		"--bind-address=127.0.0.1", "--secure-port="+strconv.Itoa(p.Server),
+		"--tls-cert-file="+l.secret("server.crt"), "--tls-private-key-file="+l.secret("server.key"),
+		"--client-ca-file="+l.secret("ca.crt"),
+		"--service-account-key-file="+l.secret("tokens.pub"),
+		"--service-account-signing-key-file="+l.secret("tokens.key"),
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-cluster-ip-range=10.96.0.0/16",
 		"--authorization-mode=RBAC",
@@ -100,6 +103,9 @@ func (l layout) serverArguments(p ports, o Options) []string {
 		// A test that is throttled measures the throttle.
 		"--enable-priority-and-fairness=false", "--max-requests-inflight=3000", "--max-mutating-requests-inflight=3000",
 		"--profiling=false", "--shutdown-delay-duration=0s",
+	)
+	if o.isAggregated() {
+		args = append(args, l.aggregationArguments()...)
 	}
 	if o.History {
 		// Nothing else in this control plane compacts the store.

@@ -80,7 +80,7 @@ func (p *plane) obey(ctx context.Context, command string) error {
 	case "restore":
 		return p.restore(ctx)
 	}
-	if !slices.Contains([]string{store, apiserver, controllers, scheduler, kubelets}, part) {
+	if !slices.Contains(p.options.parts(), part) {
 		return fmt.Errorf("there is no part %q", part)
 	}
 	switch runs := p.index(part) >= 0; {
@@ -118,5 +118,8 @@ func (p *plane) begin(ctx context.Context, part string) error {
 	if err := p.launch(part); err != nil {
 		return err
 	}
-	return p.awaitReady(ctx, part)
+	if err := p.awaitReady(ctx, part); err != nil || part != definitionsServer {
+		return err
+	}
+	return p.awaitDefinitions(ctx)
 }

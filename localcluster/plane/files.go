@@ -38,6 +38,8 @@ func internal() map[string]access.Identity {
 		controllers: {User: "system:kube-controller-manager", Groups: []string{"system:masters"}},
 		scheduler:   {User: "system:kube-scheduler"},
 		kubelets:    {User: "simulated-kubelets", Groups: []string{"system:masters"}},
+		// It reads namespaces, services and webhooks, and asks who may do what.
+		definitionsServer: {User: "system:apiextensions-apiserver", Groups: []string{"system:masters"}},
 	}
 }
 
@@ -74,24 +76,39 @@ func (l layout) prepare() (*credentials, error) {
 	if err != nil {
 		return nil, err
 	}
+	passing, err := access.NewAuthority(frontProxy)
+	if err != nil {
+		return nil, err
+	}
+	proxy, err := passing.Client(access.Identity{User: frontProxy})
+	if err != nil {
+		return nil, err
+	}
 	files := map[string][]byte{
-		l.secret("ca.crt"):     authority.Certificate(),
-		l.secret("server.crt"): server.Certificate,
-		l.secret("server.key"): server.Key,
-		l.secret("tokens.pub"): tokens.Certificate,
-		l.secret("tokens.key"): tokens.Key,
+		l.secret("front-proxy-ca.crt"): passing.Certificate(),
+		l.secret("front-proxy.crt"):    proxy.Certificate,
+		l.secret("front-proxy.key"):    proxy.Key,
+		l.secret("ca.crt"):             authority.Certificate(),
+		l.secret("server.crt"):         server.Certificate,
+		l.secret("server.key"):         server.Key,
+		l.secret("tokens.pub"):         tokens.Certificate,
+		l.secret("tokens.key"):         tokens.Key,
 	}
 	return &credentials{authority: authority, admin: client}, write(files)
 }
 
 // kubeconfigs writes the kubeconfigs of the parts and of the users. They hold
-// the server's address, so they follow its port.
-func (l layout) kubeconfigs(c *credentials, server string, users map[string]access.Identity) error {
+// the server's address, so they follow its port; that for definitions holds the
+// address of the server at which those are made.
+func (l layout) kubeconfigs(c *credentials, server, definitions string, users map[string]access.Identity) error {
 	content, err := c.authority.Kubeconfig(server, c.admin, "")
 	if err != nil {
 		return err
 	}
 	files := map[string][]byte{l.kubeconfig(admin): content}
+	if files[l.kubeconfig(definitionsKubeconfig)], err = c.authority.Kubeconfig(definitions, c.admin, ""); err != nil {
+		return err
+	}
 	add := func(path string, id access.Identity, through string) error {
 		pair, err := c.authority.Client(id)
 		if err != nil {

@@ -20,6 +20,15 @@ type definition struct {
 	Metadata struct {
 		Name string `json:"name"`
 	} `json:"metadata"`
+	Spec struct {
+		Group string `json:"group"`
+		Names struct {
+			Plural string `json:"plural"`
+		} `json:"names"`
+		Versions []struct {
+			Name string `json:"name"`
+		} `json:"versions"`
+	} `json:"spec"`
 	Status json.RawMessage `json:"status"`
 	// Details are set in a refusal.
 	Details struct {
@@ -93,15 +102,17 @@ func split(content []byte) [][]byte {
 // for new kinds only now and then, and would delete the dependents of a kind
 // that came later only after half a minute.
 func (p *plane) define(ctx context.Context, documents [][]byte) error {
+	server := p.definitionsAddress()
 	for _, document := range documents {
-		name, err := p.client.define(ctx, document)
+		made, err := p.client.define(ctx, server, document)
 		if err != nil {
 			return err
 		}
+		name := made.Metadata.Name
 		what := "the API server serves " + name
 		err = await(ctx, what, p.children, func() (bool, string) {
 			var d definition
-			code, answer, err := p.client.do(ctx, http.MethodGet, p.client.server+definitions+"/"+name, "", nil)
+			code, answer, err := p.client.do(ctx, http.MethodGet, server+definitions+"/"+name, "", nil)
 			if err == nil {
 				err = json.Unmarshal(answer, &d)
 			}
@@ -110,6 +121,9 @@ func (p *plane) define(ctx context.Context, documents [][]byte) error {
 			}
 			return code == http.StatusOK && d.established(), "it is not established yet"
 		})
+		if err == nil && p.options.isAggregated() {
+			err = p.register(ctx, made)
+		}
 		if err != nil {
 			return err
 		}
@@ -117,25 +131,27 @@ func (p *plane) define(ctx context.Context, documents [][]byte) error {
 	return nil
 }
 
-// define creates or replaces one definition and returns its name.
-func (c *client) define(ctx context.Context, document []byte) (string, error) {
-	code, answer, err := c.do(ctx, http.MethodPost, c.server+definitions, "application/yaml", document)
+// define creates or replaces one definition and returns what it is.
+func (c *client) define(ctx context.Context, server string, document []byte) (definition, error) {
+	code, answer, err := c.do(ctx, http.MethodPost, server+definitions, "application/yaml", document)
 	if err != nil {
-		return "", err
+		return definition{}, err
 	}
 	var d definition
 	if err := json.Unmarshal(answer, &d); err != nil {
-		return "", fmt.Errorf("read the answer to a definition: %w", err)
+		return definition{}, fmt.Errorf("read the answer to a definition: %w", err)
 	}
 	if code == http.StatusConflict {
-		d.Metadata.Name = d.Details.Name
-		url := c.server + definitions + "/" + d.Details.Name + "?fieldManager=localcluster&force=true"
+		url := server + definitions + "/" + d.Details.Name + "?fieldManager=localcluster&force=true"
 		if code, answer, err = c.do(ctx, http.MethodPatch, url, "application/apply-patch+yaml", document); err != nil {
-			return "", err
+			return definition{}, err
+		}
+		if err := json.Unmarshal(answer, &d); err != nil {
+			return definition{}, fmt.Errorf("read the answer to a definition: %w", err)
 		}
 	}
 	if code/100 != 2 {
-		return "", fmt.Errorf("create a custom resource definition: status %d: %s", code, answer)
+		return definition{}, fmt.Errorf("create a custom resource definition: status %d: %s", code, answer)
 	}
-	return d.Metadata.Name, nil
+	return d, nil
 }

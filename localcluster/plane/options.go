@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"stoic/localcluster/access"
@@ -27,6 +28,8 @@ type Options struct {
 	Strict bool
 	// Store is etcd (or empty), kine, or the URL of a database; see store.go. StoreProgram is the executable of KINE.
 	Store, StoreProgram string
+	// CRs says who serves custom resources: core (or empty), the API server; aggregated, a server of their own. See definitions.go.
+	CRs string
 	// Temporary removes the directory at the end, unless a part failed: then its
 	// log is wanted.
 	Temporary bool
@@ -38,8 +41,11 @@ type Options struct {
 	Progress io.Writer     // takes one line per step
 }
 
-// admin is the name of the kubeconfig that may do everything.
-const admin = "admin"
+// admin is the name of the kubeconfig that may do everything, and definitionsKubeconfig of that for definitions of custom resources.
+const (
+	admin                 = "admin"
+	definitionsKubeconfig = "definitions"
+)
 
 // ParseOptions reads the flags of the command up.
 func ParseOptions(args []string, output io.Writer) (Options, error) {
@@ -54,6 +60,7 @@ func ParseOptions(args []string, output io.Writer) (Options, error) {
 	flags.BoolVar(&o.Strict, "strict", false, "ask for the right to the finalizers of owners, and for the right to list: no watch begins with what there is")
 	flags.StringVar(&o.Store, "store", store, "where the objects are kept: etcd, kine (SQLite), or postgres://... or mysql://..., a database that runs already")
 	flags.StringVar(&o.StoreProgram, "store-program", "", "the executable of KINE, for every store but etcd")
+	flags.StringVar(&o.CRs, "crs", inCore, "who serves custom resources: core, the API server, or aggregated, an apiextensions-apiserver behind it")
 	flags.BoolVar(&o.Temporary, "temporary", false, "remove the directory at the end, unless a part failed")
 	flags.Func("user", "NAME=USERNAME[:GROUP,...]: also write DIR/NAME.kubeconfig for that user (repeatable)", o.addUser)
 	flags.Func("crd", "manifest file or directory to create before the controllers start (repeatable)", func(path string) error {
@@ -79,6 +86,9 @@ func (o Options) complete() (Options, error) {
 	if err := o.checkStore(); err != nil {
 		return Options{}, err
 	}
+	if !slices.Contains([]string{"", inCore, aggregated}, o.CRs) {
+		return Options{}, fmt.Errorf("--crs: found %q, must be %s or %s", o.CRs, inCore, aggregated)
+	}
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
 		return Options{}, fmt.Errorf("find the directory %s: %w", o.Dir, err)
@@ -93,7 +103,7 @@ func (o *Options) addUser(value string) error {
 		return errors.New("want NAME=USERNAME[:GROUP,...]")
 	}
 	// The name becomes a file name.
-	if !regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]*$`).MatchString(name) || name == admin {
+	if !regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]*$`).MatchString(name) || name == admin || name == definitionsKubeconfig {
 		return fmt.Errorf("%q cannot be the name of a further user", name)
 	}
 	o.Users[name] = parseIdentity(identity)

@@ -25,25 +25,30 @@ const (
 
 // Report is what the supervisor tells when the control plane is ready.
 type Report struct {
-	Kubeconfig string            `json:"kubeconfig"`
-	Users      map[string]string `json:"users"` // kubeconfigs by name
-	Server     string            `json:"server"`
-	Ports      ports             `json:"ports"`
-	PIDs       map[string]int    `json:"pids"` // by part
-	AuditLog   string            `json:"auditLog,omitempty"`
-	Logs       string            `json:"logs"`
-	Version    string            `json:"version"`
-	Seconds    float64           `json:"seconds"`
+	Kubeconfig string `json:"kubeconfig"`
+	// Definitions is the kubeconfig with which definitions of custom resources are made.
+	Definitions string            `json:"definitions"`
+	Users       map[string]string `json:"users"` // kubeconfigs by name
+	Server      string            `json:"server"`
+	Ports       ports             `json:"ports"`
+	PIDs        map[string]int    `json:"pids"` // by part
+	AuditLog    string            `json:"auditLog,omitempty"`
+	Logs        string            `json:"logs"`
+	Version     string            `json:"version"`
+	Seconds     float64           `json:"seconds"`
 }
 
 // plane is one attempt to run a control plane.
 type plane struct {
-	options  Options
-	layout   layout
-	ports    ports
-	client   *client
-	children []*supervise.Child
-	began    time.Time
+	options   Options
+	layout    layout
+	ports     ports
+	client    *client
+	authority []byte // PEM
+	// registered are addresses at which kinds of a server of their own are listed, with one of these.
+	registered map[string]string
+	children   []*supervise.Child
+	began      time.Time
 }
 
 // Up runs a control plane until the context ends, which is no error, or until
@@ -63,7 +68,7 @@ func Up(ctx context.Context, o Options) error {
 	}
 	began := time.Now()
 	for attempt := 1; ; attempt++ {
-		p := &plane{options: o, layout: l, began: began}
+		p := &plane{options: o, layout: l, began: began, registered: map[string]string{}}
 		err := errors.Join(p.run(ctx, secrets, documents), p.stop())
 		var failure *supervise.Failure
 		if attempt < startAttempts && errors.As(err, &failure) && failure.AddressInUse() {
@@ -108,7 +113,8 @@ func (p *plane) start(ctx context.Context, secrets *credentials, documents [][]b
 	if p.client, err = newClient(secrets, p.ports); err != nil {
 		return err
 	}
-	if err := p.layout.kubeconfigs(secrets, p.client.server, p.options.Users); err != nil {
+	p.authority = secrets.authority.Certificate()
+	if err := p.layout.kubeconfigs(secrets, p.client.server, p.definitionsAddress(), p.options.Users); err != nil {
 		return err
 	}
 	if err := p.startServer(ctx); err != nil {
@@ -133,7 +139,10 @@ func (p *plane) startServer(ctx context.Context) error {
 			return err
 		}
 	}
-	return p.awaitStore(ctx)
+	if err := p.awaitStore(ctx); err != nil || !p.options.isAggregated() {
+		return err
+	}
+	return p.startDefinitions(ctx)
 }
 
 // awaitStore waits until the API server answers from its store. It makes the
@@ -208,14 +217,15 @@ func (p *plane) awaitReady(ctx context.Context, name string) error {
 
 func (p *plane) report() error {
 	r := Report{
-		Kubeconfig: p.layout.kubeconfig(admin),
-		Users:      map[string]string{},
-		Server:     p.client.server,
-		Ports:      p.ports,
-		PIDs:       map[string]int{},
-		Logs:       p.layout.path("logs"),
-		Version:    p.options.Version,
-		Seconds:    time.Since(p.began).Seconds(),
+		Kubeconfig:  p.layout.kubeconfig(admin),
+		Definitions: p.layout.kubeconfig(definitionsKubeconfig),
+		Users:       map[string]string{},
+		Server:      p.client.server,
+		Ports:       p.ports,
+		PIDs:        map[string]int{},
+		Logs:        p.layout.path("logs"),
+		Version:     p.options.Version,
+		Seconds:     time.Since(p.began).Seconds(),
 	}
 	for name := range p.options.Users {
 		r.Users[name] = p.layout.kubeconfig(name)

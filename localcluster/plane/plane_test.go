@@ -74,7 +74,7 @@ func TestParseOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Options{
-		Dir: dir, Nodes: 7, Audit: true, History: true, Temporary: true, CRDs: []string{"a.yaml", "b"}, Store: "etcd", Progress: io.Discard,
+		Dir: dir, Nodes: 7, Audit: true, History: true, Temporary: true, CRDs: []string{"a.yaml", "b"}, Store: "etcd", CRs: "core", Progress: io.Discard,
 		Users: map[string]access.Identity{
 			"op":  {User: "system:serviceaccount:stoic:operator", Groups: []string{"system:serviceaccounts", "system:serviceaccounts:stoic"}},
 			"bob": {User: "bob", Groups: []string{"x", "system:masters"}},
@@ -90,6 +90,7 @@ func TestParseOptionsRefuses(t *testing.T) {
 		"", "--nodes 3", "--dir d --nodes -1", "--dir d extra", "--dir d --user bob", "--dir d --user bob=",
 		"--dir d --user ../bob=bob", "--dir d --user admin=bob", "--dir d --unknown",
 		"--dir d --store kine", "--dir d --store redis --store-program k", "--dir d --store nats://h --store-program k",
+		"--dir d --crs elsewhere",
 	} {
 		if _, err := ParseOptions(strings.Fields(line), io.Discard); err == nil {
 			t.Errorf("up %s: no error", line)
@@ -120,7 +121,7 @@ func TestEverythingListensOnLoopbackOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[int]bool{}
-	for _, port := range []int{p.Store, p.Peer, p.Server, p.Controllers, p.Scheduler, p.Kubelets} {
+	for _, port := range []int{p.Store, p.Peer, p.Server, p.Definitions, p.Controllers, p.Scheduler, p.Kubelets} {
 		if port == 0 || seen[port] {
 			t.Errorf("the ports are not all different: %+v", p)
 		}
@@ -131,8 +132,8 @@ func TestEverythingListensOnLoopbackOnly(t *testing.T) {
 		!strings.Contains(args, "--trusted-ca-file=") || !strings.Contains(args, "--metrics-bind-address=0 ") || strings.Contains(args, "0.0.0.0") {
 		t.Errorf("KINE is open to others: %s", args)
 	}
-	for _, part := range []string{store, apiserver, controllers, scheduler, kubelets} {
-		args := strings.Join(l.arguments(part, p, Options{Audit: true, History: true}), " ")
+	for _, part := range (Options{CRs: aggregated}).parts() {
+		args := strings.Join(l.arguments(part, p, Options{Audit: true, History: true, CRs: aggregated}), " ")
 		if !strings.Contains(args, "127.0.0.1") {
 			t.Errorf("%s is not bound to the loopback address: %s", part, args)
 		}
@@ -163,7 +164,7 @@ func TestPrepareWritesPrivateFiles(t *testing.T) {
 	if err := l.configurations(); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.kubeconfigs(secrets, "https://127.0.0.1:1", map[string]access.Identity{"bob": {User: "bob"}}); err != nil {
+	if err := l.kubeconfigs(secrets, "https://127.0.0.1:1", "https://127.0.0.1:2", map[string]access.Identity{"bob": {User: "bob"}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{

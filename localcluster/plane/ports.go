@@ -12,7 +12,7 @@ func choosePorts() (ports, error) {
 	var p ports
 	var listeners []net.Listener
 	var failures []error
-	for _, port := range []*int{&p.Store, &p.Peer, &p.Server, &p.Controllers, &p.Scheduler, &p.Kubelets} {
+	for _, port := range []*int{&p.Store, &p.Peer, &p.Server, &p.Definitions, &p.Controllers, &p.Scheduler, &p.Kubelets} {
 		listener, err := net.Listen("tcp4", "127.0.0.1:0")
 		if err != nil {
 			failures = append(failures, fmt.Errorf("find a free port: %w", err))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 )
 
 // errElsewhere: whoever runs a database has its own ways to save and to restore it.
@@ -60,7 +61,7 @@ func (p *plane) restore(ctx context.Context) error {
 	if _, err := os.Stat(p.layout.saved()); err != nil {
 		return fmt.Errorf("restore the store: nothing was saved: %w", err)
 	}
-	for _, part := range []string{kubelets, scheduler, controllers, apiserver, store} {
+	for _, part := range slices.Backward(p.options.parts()) {
 		if p.index(part) < 0 {
 			continue
 		}

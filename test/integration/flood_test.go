@@ -20,14 +20,16 @@ import (
 )
 
 const (
-	floodSize   = 10_000
 	floodSpaces = 4
 	// every manyEvery-th object has manyProblems, of which schema.MaxReported are reported one by one and the others counted.
 	manyEvery, manyProblems = 20, 7
 )
 
-// TestFlood: ten thousand objects are rejected at once, and the operator is killed in the middle of it. Nobody else
-// notices, no author is left without a word, and none is reported twice.
+// floodSize objects come at once.
+func floodSize() int { return sized(2_500, 10_000) }
+
+// TestFlood: ten thousand objects, or a quarter of them (see sized), are rejected at once, and the operator is killed in the middle of
+// it. Nobody else notices, no author is left without a word, and none is reported twice.
 func TestFlood(t *testing.T) {
 	t.Parallel() // with tests that mostly wait
 	r := newRig(t, "", func(*rig) {})
@@ -42,14 +44,14 @@ func TestFlood(t *testing.T) {
 	// The first operator tells so slowly that it dies with most of it unreported.
 	p := r.operator(t, "", "--kube-api-qps", "-1", "--event-qps", "20")
 	created := f.create()
-	f.awaitProgress(t, "the flood to rise", func() (bool, string) { n := f.made.Load(); return n > floodSize/10, fmt.Sprint(n) })
+	f.awaitProgress(t, "the flood to rise", func() (bool, string) { n := f.made.Load(); return n > int64(floodSize()/10), fmt.Sprint(n) })
 	r.apply(t, quiet, manifest("canary", worker("", "")))
 	begin := time.Now()
 	r.awaitState(t, quiet, "canary", training.Succeeded)
 	f.say(t, "a job in another namespace, whose pod runs for 1 s, succeeded within %s", time.Since(begin).Round(10*time.Millisecond))
 	f.awaitProgress(t, "a backlog", func() (bool, string) {
 		n, _ := p.metric(t, "training_operator_events_backlog")
-		return n > floodSize/10, fmt.Sprint(n)
+		return n > float64(floodSize()/10), fmt.Sprint(n)
 	})
 	p.kill(t)
 	f.say(t, "killed the operator; %d events were told", f.count(t))
@@ -59,13 +61,13 @@ func TestFlood(t *testing.T) {
 		t.Fatalf("create the flood: %v", err)
 	}
 	f.say(t, "all are created")
-	f.settled(t, p, floodSize)
+	f.settled(t, p, floodSize())
 	f.say(t, "all is told")
 	before := f.look(t)
 
 	p.stop(t)
 	p = r.operator(t, "", "--kube-api-qps", "-1", "--event-qps", "-1")
-	f.settled(t, p, floodSize)
+	f.settled(t, p, floodSize())
 	if known, _ := p.metric(t, "training_operator_events_total", `result="known"`); int(known) < len(before.events) {
 		t.Errorf("after the last restart %v events were asked for again, want all %d", known, len(before.events))
 	}
@@ -73,7 +75,7 @@ func TestFlood(t *testing.T) {
 	f.say(t, "another restart has changed nothing")
 }
 
-// flood is ten thousand malformed objects.
+// flood is floodSize malformed objects.
 type flood struct {
 	*rig
 	began time.Time
@@ -117,7 +119,7 @@ func (f *flood) create() <-chan error {
 	var next atomic.Int64
 	for range creators {
 		running.Go(func() {
-			for i := int(next.Add(1)) - 1; i < floodSize; i = int(next.Add(1)) - 1 {
+			for i := int(next.Add(1)) - 1; i < floodSize(); i = int(next.Add(1)) - 1 {
 				if _, err := f.jobs(f.space(i)).Create(context.Background(), f.object(i), metav1.CreateOptions{}); err != nil {
 					result <- err
 					return
@@ -221,8 +223,8 @@ func (f *flood) look(t *testing.T) sight {
 			return list, nil
 		})
 	}
-	if len(s.objects) != floodSize {
-		t.Errorf("%d objects, want %d", len(s.objects), floodSize)
+	if len(s.objects) != floodSize() {
+		t.Errorf("%d objects, want %d", len(s.objects), floodSize())
 	}
 	f.checkReported(t, reported)
 	return s
@@ -256,7 +258,7 @@ func (f *flood) checkReported(t *testing.T, reported map[string]int) {
 	t.Helper()
 	const few = 5
 	wrong := 0
-	for i := range floodSize {
+	for i := range floodSize() {
 		paths := make([]string, min(f.problems(i), schema.MaxReported), schema.MaxReported+1)
 		for j := range paths {
 			paths[j] = fmt.Sprintf("%s.args[%d]", inContainer, j)

@@ -91,6 +91,15 @@ type rig struct {
 	flags []string
 }
 
+// sized is how many objects a test makes that shows what comes of many: some with each change, and more where STOIC_LARGE is set, as the
+// nightly run does. What it asserts is the same.
+func sized(some, large int) int {
+	if os.Getenv("STOIC_LARGE") != "" {
+		return large
+	}
+	return some
+}
+
 // newRig starts a control plane with the open CRD, lets before store what no schema would let in, and then brings
 // the CRD into the given shape ("" leaves it open).
 func newRig(t *testing.T, shape string, before func(*rig)) *rig {

@@ -10,7 +10,6 @@ import (
 	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"stoic/cli/cluster"
 	versionsmanifest "stoic/controller/conversion/manifest"
@@ -69,7 +68,7 @@ func TestSchemaChanges(t *testing.T) {
 	}
 	t.Run("a rejected job runs", func(t *testing.T) { s.awaitState(t, s.served, "wrong", training.Running) })
 	t.Run("a job that runs ends by the default", func(t *testing.T) {
-		s.succeed(t, "runs")
+		s.endPods(t, s.served, "runs")
 		s.awaitState(t, s.served, "runs", training.Succeeded)
 		s.awaitPods(t, s.served, "runs", 0)
 	})
@@ -85,7 +84,7 @@ func TestSchemaChanges(t *testing.T) {
 			t.Errorf("%s, which was written under the schema before: run policy %s, want %s", name, got, want)
 		}
 	}
-	s.succeed(t, "wrong")
+	s.endPods(t, s.served, "wrong")
 	s.awaitState(t, s.served, "wrong", training.Succeeded)
 }
 
@@ -143,20 +142,6 @@ func (s *schemaChanges) rejectedLive(t *testing.T, want int) {
 		err := json.Unmarshal([]byte(out), &report)
 		return err == nil && code == min(want, 1) && report.Summary.Documents == 4 && report.Summary.Rejected == want, fmt.Sprint(code, talk, out)
 	})
-}
-
-// succeed ends the pods of a job as kubelets would.
-func (s *schemaChanges) succeed(t *testing.T, job string) {
-	t.Helper()
-	names := s.pods(t, s.served, job)
-	if len(names) == 0 {
-		t.Errorf("job %s has no pods", job)
-	}
-	for name := range names {
-		if _, err := s.typed.CoreV1().Pods(s.served).Patch(t.Context(), name, types.MergePatchType, []byte(`{"status":{"phase":"Succeeded"}}`), metav1.PatchOptions{}, "status"); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // valueOf a field, as JSON; "" if there is none.

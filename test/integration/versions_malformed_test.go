@@ -45,13 +45,13 @@ func (k *servedKind) write(t *testing.T, shipped *crdv1.CustomResourceDefinition
 		if !create("valid-"+version, valid) {
 			t.Fatalf("a well-formed object of %s is refused", version)
 		}
-		mutations, stored := mutation.Sample(mutation.All(valid, shipped.Spec.Versions[i].Schema.OpenAPIV3Schema), 2*malformedPerVersion, uint64(i)), 0
+		mutations, stored := mutation.Sample(mutation.All(valid, shipped.Spec.Versions[i].Schema.OpenAPIV3Schema), 2*malformedPerVersion(), uint64(i)), 0
 		for _, m := range mutations {
-			if stored < malformedPerVersion && create(fmt.Sprintf("malformed-%s-%d", version, stored), m.Apply(valid)) {
+			if stored < malformedPerVersion() && create(fmt.Sprintf("malformed-%s-%d", version, stored), m.Apply(valid)) {
 				stored++
 			}
 		}
-		if stored < malformedPerVersion {
+		if stored < malformedPerVersion() {
 			t.Fatalf("%d of %d mutations were stored as %s", stored, len(mutations), version)
 		}
 	}
@@ -158,7 +158,7 @@ func (k *servedKind) editMalformed(t *testing.T) {
 	}
 	for _, from := range k.all() {
 		edited := 0
-		for i := 0; edited < 4 && i < malformedPerVersion; i++ {
+		for i := 0; edited < 4 && i < malformedPerVersion(); i++ {
 			name := fmt.Sprintf("malformed-%s-%d", from, i)
 			before, err := k.resource(k.Hub).Get(t.Context(), name, metav1.GetOptions{})
 			if err != nil {

@@ -32,8 +32,8 @@ import (
 	trainingversions "stoic/training/versions"
 )
 
-// malformedPerVersion of each kind are stored before its CRD has a schema: 1,000 of ten versions.
-const malformedPerVersion = 100
+// malformedPerVersion of each kind are stored before its CRD has a schema: in the large, 1,000 of ten versions.
+func malformedPerVersion() int { return sized(25, 100) }
 
 // servedKind is a kind of several versions, and what is written of it in each.
 type servedKind struct {
