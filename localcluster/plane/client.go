@@ -48,12 +48,21 @@ func (c *client) close() { c.http.CloseIdleConnections() }
 
 // do sends one request and returns the answer's status and body.
 func (c *client) do(ctx context.Context, method, url, contentType string, body []byte) (int, []byte, error) {
+	header := map[string]string{}
+	if contentType != "" {
+		header["Content-Type"] = contentType
+	}
+	return c.ask(ctx, method, url, header, body)
+}
+
+// ask is do with any header.
+func (c *client) ask(ctx context.Context, method, url string, header map[string]string, body []byte) (int, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, fmt.Errorf("make a request for %s: %w", url, err)
 	}
-	if contentType != "" {
-		request.Header.Set("Content-Type", contentType)
+	for name, value := range header {
+		request.Header.Set(name, value)
 	}
 	response, err := c.http.Do(request)
 	if err != nil {

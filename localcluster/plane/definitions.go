@@ -1,6 +1,7 @@
 package plane
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -68,37 +69,56 @@ func (p *plane) startDefinitions(ctx context.Context) error {
 	return p.begin(ctx, definitionsServer)
 }
 
-// awaitDefinitions waits until the API server passes on what is asked of the kinds that it knew before. It looks at a server that was
-// away now and then.
+// registration is a kind in a version that the API server passes on.
+type registration struct{ url, plural string }
+
+// discovery of all kinds in one answer, which kubectl asks for.
+const discovery = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+// awaitDefinitions waits until the API server passes on what is asked of the kinds that were registered, and says so. It looks at a
+// server that was away, or is new, now and then.
 func (p *plane) awaitDefinitions(ctx context.Context) error {
-	for url, plural := range p.registered {
-		if err := p.client.awaitOK(ctx, plural+" are served", url, fmt.Sprintf("%q", plural), p.children); err != nil {
+	for _, r := range p.registered {
+		if err := p.client.awaitOK(ctx, r.plural+" are served", r.url, fmt.Sprintf("%q", r.plural), p.children); err != nil {
+			return err
+		}
+		err := await(ctx, r.plural+" are discovered", p.children, func() (bool, string) {
+			code, answer, err := p.client.ask(ctx, http.MethodGet, p.client.server+"/apis", map[string]string{"Accept": discovery}, nil)
+			if err != nil {
+				return false, err.Error()
+			}
+			return code == http.StatusOK && bytes.Contains(answer, fmt.Appendf(nil, `"resource":%q`, r.plural)), fmt.Sprintf("status %d", code)
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// register has the API server pass on what is asked of the versions of a definition, and waits until it does.
-func (p *plane) register(ctx context.Context, d definition) error {
-	service := "/api/v1/namespaces/" + serviceSpace + "/services"
-	if err := p.client.awaitOK(ctx, "the namespace "+serviceSpace+" exists", p.client.server+"/api/v1/namespaces/"+serviceSpace, "", p.children); err != nil {
+// register has the API server pass on what is asked of the versions of definitions, and waits until it does. All are made before: what
+// a server has, the API server asks once when it gets to know of it, and then only once a minute.
+func (p *plane) register(ctx context.Context, all []definition) error {
+	space := p.client.server + "/api/v1/namespaces/" + serviceSpace
+	if err := p.client.awaitOK(ctx, "the namespace "+serviceSpace+" exists", space, "", p.children); err != nil {
 		return err
 	}
-	if err := p.client.put(ctx, service, definitionsServer, map[string]any{
+	if err := p.client.put(ctx, "/api/v1/namespaces/"+serviceSpace+"/services", definitionsServer, map[string]any{
 		"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": definitionsServer},
 		"spec": map[string]any{"type": "ExternalName", "externalName": "127.0.0.1"}}); err != nil {
 		return err
 	}
-	for _, v := range d.Spec.Versions {
-		name := v.Name + "." + d.Spec.Group
-		if err := p.client.put(ctx, "/apis/apiregistration.k8s.io/v1/apiservices", name, map[string]any{
-			"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": map[string]any{"name": name},
-			"spec": map[string]any{"group": d.Spec.Group, "version": v.Name, "groupPriorityMinimum": 1000, "versionPriority": 100, "caBundle": p.authority,
-				"service": map[string]any{"namespace": serviceSpace, "name": definitionsServer, "port": p.ports.Definitions}}}); err != nil {
-			return err
+	for _, d := range all {
+		for _, v := range d.Spec.Versions {
+			name := v.Name + "." + d.Spec.Group
+			if err := p.client.put(ctx, "/apis/apiregistration.k8s.io/v1/apiservices", name, map[string]any{
+				"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": map[string]any{"name": name},
+				"spec": map[string]any{"group": d.Spec.Group, "version": v.Name, "groupPriorityMinimum": 1000, "versionPriority": 100, "caBundle": p.authority,
+					"service": map[string]any{"namespace": serviceSpace, "name": definitionsServer, "port": p.ports.Definitions}}}); err != nil {
+				return err
+			}
+			p.registered = append(p.registered, registration{p.client.server + "/apis/" + d.Spec.Group + "/" + v.Name, d.Spec.Names.Plural})
 		}
-		p.registered[p.client.server+"/apis/"+d.Spec.Group+"/"+v.Name] = d.Spec.Names.Plural
 	}
 	return p.awaitDefinitions(ctx)
 }

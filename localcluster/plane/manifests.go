@@ -102,7 +102,7 @@ func split(content []byte) [][]byte {
 // for new kinds only now and then, and would delete the dependents of a kind
 // that came later only after half a minute.
 func (p *plane) define(ctx context.Context, documents [][]byte) error {
-	server := p.definitionsAddress()
+	server, all := p.definitionsAddress(), []definition(nil)
 	for _, document := range documents {
 		made, err := p.client.define(ctx, server, document)
 		if err != nil {
@@ -121,14 +121,15 @@ func (p *plane) define(ctx context.Context, documents [][]byte) error {
 			}
 			return code == http.StatusOK && d.established(), "it is not established yet"
 		})
-		if err == nil && p.options.isAggregated() {
-			err = p.register(ctx, made)
-		}
 		if err != nil {
 			return err
 		}
+		all = append(all, made)
 	}
-	return nil
+	if !p.options.isAggregated() {
+		return nil
+	}
+	return p.register(ctx, all)
 }
 
 // define creates or replaces one definition and returns what it is.

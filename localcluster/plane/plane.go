@@ -45,8 +45,8 @@ type plane struct {
 	ports     ports
 	client    *client
 	authority []byte // PEM
-	// registered are addresses at which kinds of a server of their own are listed, with one of these.
-	registered map[string]string
+	// registered are the kinds of a server of their own.
+	registered []registration
 	children   []*supervise.Child
 	began      time.Time
 }
@@ -68,7 +68,7 @@ func Up(ctx context.Context, o Options) error {
 	}
 	began := time.Now()
 	for attempt := 1; ; attempt++ {
-		p := &plane{options: o, layout: l, began: began, registered: map[string]string{}}
+		p := &plane{options: o, layout: l, began: began}
 		err := errors.Join(p.run(ctx, secrets, documents), p.stop())
 		var failure *supervise.Failure
 		if attempt < startAttempts && errors.As(err, &failure) && failure.AddressInUse() {
