@@ -63,7 +63,7 @@ test: unit integration ## run all tests
 
 unit: ## run the tests that need no control plane
 	@echo "== unit tests, golden files, properties, fuzz seeds ($(if $(RACE),with,no C compiler: without) the race detector)"
-	go test $(RACE) -short ./...
+	go test $(RACE) -short -timeout 20m ./...
 	@echo "== the budgets of a conversion (docs/performance.md)"
 	go test -count=1 -run Budget -v ./convert ./training/convert
 	@echo "== the local control plane's own unit tests"
@@ -159,7 +159,7 @@ verify: ## fail if something is unformatted, suspicious, untidy, vulnerable or n
 	@echo "== go mod tidy"
 	@go mod tidy -diff
 	@cd localcluster && go mod tidy -diff
-	@cd localcluster/kine && go mod tidy -diff && go vet ./...
+	@cd localcluster/kine && go mod tidy -diff && CGO_ENABLED=0 go vet ./...
 	@cd localcluster && go mod tidy -diff -modfile=kubernetes-1.35.mod
 	@cd tools && go mod tidy -diff
 	@cd clients/go && go mod tidy -diff && go vet ./...

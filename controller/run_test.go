@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"stoic/controller/apply"
+	"stoic/controller/consistency"
 	"stoic/schema"
 	"stoic/test/faults/apimodel"
 	"stoic/training"
@@ -228,11 +229,16 @@ func TestTimeToLiveOfJobWithOrphanFinalizer(t *testing.T) {
 func TestTimeToLiveRaisedUnseen(t *testing.T) {
 	s := newAPIServer(t)
 	now := newClock()
-	start(t, newTestController(t, s, func(o *Options) { o.Now = now.now }))
+	c := newTestController(t, s, func(o *Options) { o.Now = now.now })
+	start(t, c)
 	s.put(job("a", 1, `{"cleanPodPolicy":"None","ttlSecondsAfterFinished":3}`))
 	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
 	s.phase("a-worker-0", "Succeeded")
-	eventually(t, "the end", func() bool { st := s.head("a"); return st.Is(training.Succeeded) })
+	// What the operator has written itself is seen: for what is not, it would ask the API server, and learn of the edit.
+	eventually(t, "the end", func() bool {
+		st := s.head("a")
+		return st.Is(training.Succeeded) && consistency.Reached(c.watchers[0].objects.Version(), s.storedVersion())
+	})
 	s.locked(func() {
 		s.held["tfjobs"] = true
 		o := maps.Clone(s.At(jobsPath + "a"))

@@ -104,6 +104,7 @@ func allowed() map[string][]string {
 		"stoic/test/e2e/deliver":    {},
 		"stoic/test/e2e/node":       {"stoic/test/e2e/supplies"},
 		"stoic/test/e2e/pause":      {},
+		"stoic/test/database":       {},
 		"stoic/test/e2e/supplies":   {"stoic/cli/cluster"},
 		"stoic/test/e2e":            {},
 		"stoic/test/faults":         {"stoic/test/command", "stoic/test/faults/malformed", "stoic/test/faults/oracle", "stoic/test/faults/plans", "stoic/test/faults/scenario", "k8s.io/client-go/tools/clientcmd"},
