@@ -193,7 +193,7 @@ func (s *stage) install(ctx context.Context, jobs []example) error {
 		return err
 	}
 	s.talk.say("installing the CRDs, the service accounts and their roles from deploy/")
-	if err := (kubectl{kubeconfig: s.cluster.DefinitionsKubeconfig()}).feed(ctx, texts.crds, "replace", "-f", "-"); err != nil {
+	if err := redefine(ctx, s.cluster.DefinitionsKubeconfig(), texts.crds); err != nil {
 		return err
 	}
 	if err := s.kubectl.feed(ctx, texts.others, "apply", "-f", "-"); err != nil {
