@@ -99,8 +99,8 @@ func TestHandlersForget(t *testing.T) {
 	}
 }
 
-// TestSchemaChanged: a relist brings an object at the version that is known, and its content is another one, as the CRD got a default,
-// or lost a field. Nobody will write the object to tell of it.
+// TestSchemaChanged: a relist returns an object at the resourceVersion that is known with other content, as the CRD got a default or lost
+// a field. No update of the object will follow.
 func TestSchemaChanged(t *testing.T) {
 	read := func(policy string) *convert.Result {
 		result := operator.Convert(kinds.TFJob(), &unstructured.Unstructured{Object: job("a", 1, policy)})

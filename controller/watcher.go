@@ -98,7 +98,7 @@ func (r *watcher) updated(before, after *convert.Result) {
 		r.forget(before.Meta.UID) // deleted and recreated between two lists: there is no event for the end of the first
 	}
 	switch same := before.Meta.ResourceVersion == after.Meta.ResourceVersion; {
-	case same && before.SaysTheSame(after):
+	case same && before.SameContent(after):
 		return // a relist
 	case !same && r.store.IsOwnEcho(after.Meta.UID, after.Meta.ResourceVersion):
 		return // the event of our own write

@@ -34,10 +34,10 @@ func brief(problems []schema.Problem, more int) ([]schema.Problem, int) {
 	return slices.Clone(problems[:kept]), more + len(problems) - kept // a copy, without room for the others
 }
 
-// SaysTheSame says whether two results are of the same content. Those of one resourceVersion are, unless the CRD was changed in
+// SameContent says whether two results are of the same content. Those of one resourceVersion are, unless the CRD was changed in
 // between: the API server applies the defaults of today, leaves out what the schema does not have, and asks the conversion of
 // today, whenever it reads an object.
-func (r *Result) SaysTheSame(as *Result) bool {
+func (r *Result) SameContent(as *Result) bool {
 	return reflect.DeepEqual(r.Head, as.Head) && reflect.DeepEqual(r.Object, as.Object) && reflect.DeepEqual(r.Rejection, as.Rejection) &&
 		(r.Panic == nil) == (as.Panic == nil)
 }

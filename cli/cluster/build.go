@@ -22,10 +22,25 @@ const (
 )
 
 // Build makes sure that the binary of the local control plane exists, and that
-// of KINE if the options want it, and returns the path of the first. If it has to be built, that takes some minutes, once: the
-// binary stays in the user's cache directory. Several processes may call it at
-// the same time; one builds, the others wait.
+// of KINE if the options want it, and returns the path of the first. If it has
+// to be built, that takes some minutes, once: the binary stays in the user's
+// cache directory. Several processes may call it at the same time; one builds,
+// the others wait.
 func Build(ctx context.Context, o Options) (string, error) {
+	program, _, err := programs(ctx, o)
+	return program, err
+}
+
+// programs builds the local control plane and, if the options want it, KINE,
+// and returns both paths; kine is empty without.
+func programs(ctx context.Context, o Options) (program, kine string, err error) {
+	if program, err = buildPlane(ctx, o); err == nil && o.needsKine() {
+		kine, err = buildKine(ctx, o)
+	}
+	return program, kine, err
+}
+
+func buildPlane(ctx context.Context, o Options) (string, error) {
 	if o.Program != "" {
 		return o.Program, nil
 	}
@@ -33,14 +48,9 @@ func Build(ctx context.Context, o Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	program, err := b.once(ctx)
-	if err == nil && o.needsKine() {
-		_, err = buildKine(ctx, o)
-	}
-	return program, err
+	return b.once(ctx)
 }
 
-// buildKine does the same for KINE alone.
 func buildKine(ctx context.Context, o Options) (string, error) {
 	o.Kubernetes = "" // it is the same for all
 	b, err := o.plan(ctx)

@@ -68,15 +68,9 @@ type reply struct {
 // Start runs a cluster, after building its binary if need be, and returns when
 // it is ready. It runs until Stop is called or the context ends.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
-	program, err := Build(ctx, o)
+	program, kine, err := programs(ctx, o)
 	if err != nil {
 		return nil, err
-	}
-	kine := ""
-	if o.needsKine() {
-		if kine, err = buildKine(ctx, o); err != nil {
-			return nil, err
-		}
 	}
 	c := &Cluster{dir: o.Dir, temporary: o.Dir == "", replies: make(chan reply),
 		ended: make(chan struct{}), died: make(chan struct{})}

@@ -76,6 +76,11 @@ func (c *client) ask(ctx context.Context, method, url string, header map[string]
 	return response.StatusCode, content, nil
 }
 
+// apply writes an object as it says, whoever has written it before.
+func (c *client) apply(ctx context.Context, url string, document []byte) (int, []byte, error) {
+	return c.do(ctx, http.MethodPatch, url+"?fieldManager=localcluster&force=true", "application/apply-patch+yaml", document)
+}
+
 // create posts an object. One that exists already is left as it is, because the
 // directory of an earlier cluster may be used again.
 func (c *client) create(ctx context.Context, path string, object any) error {

@@ -61,14 +61,6 @@ func (l layout) aggregationArguments() []string {
 	}
 }
 
-// startDefinitions brings up the server of custom resources and makes it known.
-func (p *plane) startDefinitions(ctx context.Context) error {
-	if p.index(definitionsServer) >= 0 {
-		return nil
-	}
-	return p.begin(ctx, definitionsServer)
-}
-
 // registration is a kind in a version that the API server passes on.
 type registration struct{ url, plural string }
 
@@ -129,7 +121,7 @@ func (c *client) put(ctx context.Context, path, name string, object map[string]a
 	if err != nil {
 		return fmt.Errorf("encode an object for %s: %w", path, err)
 	}
-	code, answer, err := c.do(ctx, http.MethodPatch, c.server+path+"/"+name+"?fieldManager=localcluster&force=true", "application/apply-patch+yaml", body)
+	code, answer, err := c.apply(ctx, c.server+path+"/"+name, body)
 	if err != nil {
 		return err
 	}

@@ -143,8 +143,7 @@ func (c *client) define(ctx context.Context, server string, document []byte) (de
 		return definition{}, fmt.Errorf("read the answer to a definition: %w", err)
 	}
 	if code == http.StatusConflict {
-		url := server + definitions + "/" + d.Details.Name + "?fieldManager=localcluster&force=true"
-		if code, answer, err = c.do(ctx, http.MethodPatch, url, "application/apply-patch+yaml", document); err != nil {
+		if code, answer, err = c.apply(ctx, server+definitions+"/"+d.Details.Name, document); err != nil {
 			return definition{}, err
 		}
 		if err := json.Unmarshal(answer, &d); err != nil {

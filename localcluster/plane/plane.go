@@ -142,7 +142,7 @@ func (p *plane) startServer(ctx context.Context) error {
 	if err := p.awaitStore(ctx); err != nil || !p.options.isAggregated() {
 		return err
 	}
-	return p.startDefinitions(ctx)
+	return p.begin(ctx, definitionsServer)
 }
 
 // awaitStore waits until the API server answers from its store. It makes the

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"stoic/cli/cluster"
+	"stoic/test/faults/oracle"
 )
 
 // What TestIsolation stores and lists, and for how long requests are measured.
@@ -97,7 +97,6 @@ func (r *rig) latencies(t *testing.T, ns string) string {
 
 // quantiles are the median, the 99th percentile, and how many there are.
 func quantiles(of []time.Duration) string {
-	slices.Sort(of)
-	round := func(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }
-	return fmt.Sprintf("%v (median), %v (99th of 100), %d requests", round(of[len(of)/2]), round(of[len(of)*99/100]), len(of))
+	at := func(part float64) time.Duration { return oracle.Quantile(of, part).Round(100 * time.Microsecond) }
+	return fmt.Sprintf("%v (median), %v (99th of 100), %d requests", at(0.5), at(0.99), len(of))
 }
