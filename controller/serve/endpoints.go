@@ -52,7 +52,12 @@ func answer(w http.ResponseWriter, wrong string, code int) {
 	_, _ = w.Write([]byte(wrong + "\n")) // the client may have gone
 }
 
-// HTTP answers on a listener until ctx ends. What clients do wrong, such as no TLS where it is spoken, is for debugging.
+// stopGrace is for what is in flight when a server stops. Then the connections are closed.
+const stopGrace = 2 * time.Second
+
+// HTTP answers on a listener until ctx ends. What clients do wrong, such as no TLS where it is spoken, is for debugging. No client can
+// make a stop fail or take longer than stopGrace: Shutdown waits 5 s for a connection on which nothing was asked yet, and API servers
+// open connections ahead.
 func HTTP(ctx context.Context, listener net.Listener, handler http.Handler, log *zap.Logger) error {
 	wrong, err := zap.NewStdLogAt(log, zap.DebugLevel)
 	if err != nil {
@@ -63,9 +68,14 @@ func HTTP(ctx context.Context, listener net.Listener, handler http.Handler, log 
 	stopped := make(chan error, 1)
 	go func() {
 		<-ctx.Done()
-		grace, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		grace, cancel := context.WithTimeout(context.Background(), stopGrace)
 		defer cancel()
-		stopped <- server.Shutdown(grace)
+		err := server.Shutdown(grace)
+		if errors.Is(err, context.DeadlineExceeded) {
+			log.Info("clients cut off at the stop", zap.String("address", listener.Addr().String()), zap.Duration("after", stopGrace))
+			err = server.Close()
+		}
+		stopped <- err
 	}()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve %s: %w", listener.Addr(), err)

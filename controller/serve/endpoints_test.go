@@ -2,13 +2,17 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 )
 
 // TestProfilesAreServedOnlyWhenAskedFor: they cost, and tell of the process what a scraper need not know.
@@ -49,5 +53,52 @@ func TestProfilesAreServedOnlyWhenAskedFor(t *testing.T) {
 		if err := <-stopped; err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestStopsWhateverClientsHold: a client that has connected and asks for nothing yet, as transports do that open a connection ahead, or one
+// that does not read its answer to the end, neither delays a stop beyond the grace period nor makes an error of it.
+func TestStopsWhateverClientsHold(t *testing.T) {
+	asked := make(chan struct{})
+	for name, request := range map[string]string{"nothing": "", "half a request": "GET / HT", "a request in flight": "GET / HTTP/1.1\r\nHost: x\r\n\r\n"} {
+		t.Run(name, func(t *testing.T) {
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			core, logged := observer.New(zap.InfoLevel)
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			stopped := make(chan error, 1)
+			handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				asked <- struct{}{}
+				<-r.Context().Done() // ends when its connection is closed
+			})
+			go func() { stopped <- HTTP(ctx, listener, handler, zap.New(core)) }()
+			client, err := net.Dial("tcp", listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			if _, err := io.WriteString(client, request); err != nil {
+				t.Fatal(err)
+			}
+			if name == "a request in flight" {
+				<-asked
+			}
+			stop()
+			if err := <-stopped; err != nil {
+				t.Errorf("a stop ended with: %v", err)
+			}
+			if err := client.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := client.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("the connection is still open: %v", err)
+			}
+			if lines := logged.FilterMessage("clients cut off at the stop"); lines.Len() != 1 {
+				t.Errorf("%d lines of the log say that clients were cut off: %v", lines.Len(), logged.All())
+			}
+		})
 	}
 }
