@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -27,6 +28,7 @@ type system struct {
 	supplies *supplies.Supplies
 	root     string // of this module
 	dir      string // for what a test writes
+	watch    *stopwatch
 }
 
 // demand skips without the variable of `make e2e`, and fails where that cannot work.
@@ -57,8 +59,7 @@ func begin(t *testing.T) *system {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &system{root: root, dir: t.TempDir()}
-	watch := startWatch(t)
+	s := &system{root: root, dir: t.TempDir(), watch: startWatch(t)}
 	if s.supplies, err = supplies.Prepare(t.Context(), root, os.Stderr); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func begin(t *testing.T) *system {
 		if err := s.supplies.Release(); err != nil {
 			t.Error(err)
 		}
-		watch.judge(t, s.supplies)
+		s.watch.judge(t, s.supplies)
 	})
 	// The context of a test ends before its cleanups, and these look at the cluster.
 	if s.node, err = node.Start(context.WithoutCancel(t.Context()), s.supplies, os.Stderr); err != nil {
@@ -210,6 +211,36 @@ func (s *system) lines(t *testing.T, namespace, of, word string) []string {
 	}
 	slices.Sort(found)
 	return found
+}
+
+// says follows the log of a pod until so many lines end with a text. One process that follows costs less than one for each look.
+func (s *system) says(t *testing.T, namespace, pod, end string, times int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(s.node.Context(), jobTimeout)
+	defer cancel()
+	c := s.node.Kubectl(ctx, "logs", "--follow", "--namespace="+namespace, pod)
+	log, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		cancel()
+		_ = c.Wait() // it was killed
+	}()
+	seen := ""
+	for lines := bufio.NewReader(log); times > 0; {
+		line, err := lines.ReadString('\n')
+		if seen += line; strings.HasSuffix(line, end) {
+			times--
+		}
+		if err != nil && times > 0 {
+			s.show(t, namespace)
+			t.Fatalf("%s has not said %q %d times more (%v; %v): %s", pod, end, times, err, context.Cause(ctx), seen)
+		}
+	}
 }
 
 // show tells what is known of a namespace in which a test has failed.

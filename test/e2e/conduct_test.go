@@ -107,14 +107,15 @@ func rejected() map[string]string {
 func malformed(t *testing.T, s *system) {
 	ns := s.namespace(t, "malformed")
 	examples := filepath.Join(s.root, "examples", "rejected")
+	var all []string
 	for _, kind := range kinds.All() {
 		text, err := os.ReadFile(filepath.Join(examples, rejected()[kind.Name]+".yaml"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.kubectl(t, strings.Replace(string(text), "\n  namespace: default\n", "\n", 1), "apply", "--namespace="+ns, "-f", "-")
-		s.kubectl(t, healthy(kind), "apply", "--namespace="+ns, "-f", "-")
+		all = append(all, strings.Replace(string(text), "\n  namespace: default\n", "\n", 1), healthy(kind))
 	}
+	s.kubectl(t, strings.Join(all, "\n---\n"), "apply", "--namespace="+ns, "-f", "-")
 	for _, kind := range kinds.All() {
 		name := rejected()[kind.Name]
 		s.succeeds(t, ns, kind.Singular+"/healthy-"+kind.Singular)

@@ -5,7 +5,6 @@ package e2e
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -88,21 +87,19 @@ spec:
           terminationGracePeriodSeconds: 5
           containers: [{name: pytorch, image: %q, command: %s}]
 `, supplies.Torch, command), "apply", "--namespace="+ns, "-f", "-")
-	together := func(when string) {
+	together := func() {
 		t.Helper()
-		s.await(t, ns, "four processes "+when, func() (bool, string) {
-			log, err := s.try("", "logs", "--namespace="+ns, "run-worker-1")
-			return err == nil && strings.Count(log, " of 4\n") == 2, log
-		})
+		s.kubectl(t, "", "wait", "--for=condition=Ready", "--timeout=2m", "--namespace="+ns, "pod/run-worker-1")
+		s.says(t, ns, "run-worker-1", " of 4\n", 2)
 	}
-	together("in the beginning")
+	together()
 	before := s.uid(t, ns, "pod/run-worker-1")
 	s.kubectl(t, "", "delete", "pod", "run-worker-1", "--namespace="+ns, "--wait=false")
 	s.await(t, ns, "another pod", func() (bool, string) {
 		uid, err := s.try("", "get", "pod", "run-worker-1", "--namespace="+ns, "--output=jsonpath={.metadata.uid}")
 		return err == nil && uid != before, uid
 	})
-	together("after the loss of a pod")
+	together()
 	for _, worker := range []string{"run-worker-0", "run-worker-1"} {
 		s.kubectl(t, "", "exec", "--namespace="+ns, worker, "--", "touch", "/tmp/stop")
 	}

@@ -109,27 +109,17 @@ func TestLeadingKinds(t *testing.T) {
 		r.kubectl(t, nil, "replace", "-f", filepath.Join(root, "test/fixtures", l.kind.Plural+"-v1.9.4-written.yaml"))
 	}
 	r.operator(t, "")
-	t.Run("scenarios", func(t *testing.T) {
-		for _, l := range leadingKinds() {
-			for name, scenario := range map[string]func(*testing.T, *rig){
-				"happy path":      l.happyPath,
-				"a replica fails": l.fails,
-				"rejected":        l.rejected,
-				"scaled":          l.scaled,
-			} {
-				t.Run(l.kind.Name+"/"+name, func(t *testing.T) {
-					t.Parallel()
-					scenario(t, r.of(l.kind))
-				})
-			}
+	scenarios := map[string]func(*testing.T, *rig){}
+	add := func(kind *training.Kind, its map[string]func(*testing.T, *rig)) {
+		for name, scenario := range its {
+			scenarios[kind.Name+"/"+name] = func(t *testing.T, r *rig) { scenario(t, r.of(kind)) }
 		}
-		for name, scenario := range map[string]func(*testing.T, *rig){"masters": paddleMasters, "elastic": paddleElastic} {
-			t.Run("PaddleJob/"+name, func(t *testing.T) {
-				t.Parallel()
-				scenario(t, r.of(kinds.PaddleJob()))
-			})
-		}
-	})
+	}
+	for _, l := range leadingKinds() {
+		add(l.kind, map[string]func(*testing.T, *rig){"happy path": l.happyPath, "a replica fails": l.fails, "rejected": l.rejected, "scaled": l.scaled})
+	}
+	add(kinds.PaddleJob(), map[string]func(*testing.T, *rig){"masters": paddleMasters, "elastic": paddleElastic})
+	t.Run("scenarios", func(t *testing.T) { sideBySide(t, r, scenarios) })
 	nothingIsForbidden(t, r)
 }
 

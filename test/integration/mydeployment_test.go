@@ -205,14 +205,14 @@ func (m *myDeployments) writesIn(t *testing.T, ns string) (found []string) {
 // that does not change the template changes no pod.
 func myDeploymentRolledOut(t *testing.T, m *myDeployments) {
 	ns := m.namespace(t, "rolled")
+	cases := map[string]func(*testing.T, *myDeployments){}
 	for name, c := range map[string]struct {
 		strategy    string
 		most, least int
 	}{
 		"surge": {"{maxSurge: 1, maxUnavailable: 0}", 5, 4}, "fewer": {"{maxSurge: 0, maxUnavailable: 2}", 4, 2}, "both": {"{maxSurge: 50%, maxUnavailable: 25%}", 6, 3},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		cases[name] = func(t *testing.T, m *myDeployments) {
 			m.apply(t, ns, myDeployment(name, "replicas: 4\nstrategy: "+c.strategy, "v1", ""))
 			before := uids(m.awaitComplete(t, ns, name, "v1", 4))
 			m.patch(t, ns, name, `{"spec":{"minReadySeconds":1,"progressDeadlineSeconds":60}}`)
@@ -232,8 +232,9 @@ func myDeploymentRolledOut(t *testing.T, m *myDeployments) {
 				t.Errorf("there were up to %d pods, and down to %d available ones; want at most %d and at least %d", most, least, c.most, c.least)
 			}
 			t.Logf("up to %d pods of %d, down to %d available of %d", most, c.most, least, c.least)
-		})
+		}
 	}
+	sideBySide(t, m, cases)
 }
 
 // myDeploymentEditedHalfWay: a pod that is not ready delays the roll-out; the next edit goes on from there.

@@ -10,10 +10,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -306,14 +308,24 @@ func nothingIsForbidden(t *testing.T, r *rig) {
 	}
 }
 
-// sideBySide runs scenarios that share a rig and do not disturb each other.
+// sideBySide runs scenarios that share a rig and do not disturb each other, as many at a time as tests run in parallel, and waits for
+// them. None of them calls t.Parallel: it would queue behind every test that has not begun, while each of those starts a control plane
+// and queues in turn. Twenty idle control planes cost more than the scenarios do.
 func sideBySide[R any](t *testing.T, r R, scenarios map[string]func(*testing.T, R)) {
+	t.Helper()
+	width, err := strconv.Atoi(flag.Lookup("test.parallel").Value.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var group errgroup.Group
+	group.SetLimit(width)
 	for name, scenario := range scenarios {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			scenario(t, r)
+		group.Go(func() error {
+			t.Run(name, func(t *testing.T) { scenario(t, r) })
+			return nil
 		})
 	}
+	_ = group.Wait() // scenarios fail by their own t
 }
 
 // requestsOf some users.

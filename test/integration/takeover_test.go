@@ -82,14 +82,11 @@ func takeOver(t *testing.T, r *rig, all []predecessor) {
 		p.settle(t, r.of(p.kind), left[p.kind.Name])
 	}
 	r.operator(t, "")
-	t.Run("kinds", func(t *testing.T) {
-		for _, p := range all {
-			t.Run(p.kind.Name, func(t *testing.T) {
-				t.Parallel()
-				p.takenOver(t, r.of(p.kind), left[p.kind.Name])
-			})
-		}
-	})
+	cases := map[string]func(*testing.T, *rig){}
+	for _, p := range all {
+		cases[p.kind.Name] = func(t *testing.T, r *rig) { p.takenOver(t, r.of(p.kind), left[p.kind.Name]) }
+	}
+	t.Run("kinds", func(t *testing.T) { sideBySide(t, r, cases) })
 	nothingIsForbidden(t, r)
 }
 

@@ -24,16 +24,11 @@ func TestWeaknesses(t *testing.T) {
 	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd"), filepath.Join(root, volcanoFixture)}})
 	r.permit(t)
 	t.Run("parts", func(t *testing.T) {
-		for name, part := range map[string]func(*testing.T, *rig){
+		sideBySide(t, r, map[string]func(*testing.T, *rig){
 			"managedBy is immutable":             managerIsImmutable,
 			"deleted dependents are made again":  dependentsAreRepaired,
 			"log lines do not grow with the job": logStaysShort,
-		} {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				part(t, r)
-			})
-		}
+		})
 	})
 	// After the others: what all of their operators have asked for is in the audit log.
 	t.Run("only selected objects are read", func(t *testing.T) { onlySelectedIsRead(t, r) })

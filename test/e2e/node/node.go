@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"stoic/test/e2e/supplies"
 )
 
@@ -30,6 +32,8 @@ type Node struct {
 	began    time.Time
 
 	parts sync.WaitGroup
+	// imports of images, of those that are needed at once and of the others. See Imported.
+	first, late errgroup.Group
 	// ctx ends when a part has ended; its cause says which, and what it said last.
 	ctx  context.Context
 	fail context.CancelCauseFunc
@@ -38,7 +42,7 @@ type Node struct {
 // readyTimeout is that of one part. A machine may be busy.
 const readyTimeout = 3 * time.Minute
 
-// Start starts a node and returns when it takes pods. It removes what a killed one has left. The caller holds the supplies,
+// Start starts a node and returns when it takes pods; see Imported. It removes what a killed one has left. The caller holds the supplies,
 // so there is one at a time. The node ends with Stop, or with this process.
 func Start(ctx context.Context, s *supplies.Supplies, progress io.Writer) (_ *Node, err error) {
 	n := &Node{dir: filepath.Join(s.Dir, "node"), supplies: s, progress: progress, began: time.Now()}
@@ -69,16 +73,38 @@ func Start(ctx context.Context, s *supplies.Supplies, progress io.Writer) (_ *No
 		if err := n.take(step); err != nil {
 			return nil, err
 		}
-	}
-	for _, image := range s.Images {
-		n.say("import the image %s", image.Name)
-		if err := n.run(append(ctr, "images", "import", image.Tar)); err != nil {
-			return nil, fmt.Errorf("import the image %s: %w", image.Name, err)
+		if step.part == runtime {
+			n.importImages()
 		}
+	}
+	if err := n.first.Wait(); err != nil {
+		return nil, err
 	}
 	n.say("ready")
 	return n, nil
 }
+
+// importImages lets containerd unpack the images: those that are needed at once, one after the other, and beside them the late ones, which
+// are large.
+func (n *Node) importImages() {
+	for late, group := range map[bool]*errgroup.Group{false: &n.first, true: &n.late} {
+		group.Go(func() error {
+			for _, image := range n.supplies.Images {
+				if image.Late != late {
+					continue
+				}
+				n.say("import the image %s", image.Name)
+				if err := n.run(append(n.ctr(), "images", "import", image.Tar)); err != nil {
+					return fmt.Errorf("import the image %s: %w", image.Name, err)
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// Imported waits until the node has the late images, too.
+func (n *Node) Imported() error { return n.late.Wait() }
 
 // step is a part to start, and a command that succeeds when it is ready.
 type step struct {

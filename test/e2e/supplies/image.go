@@ -22,6 +22,8 @@ const host = "e2e.invalid/"
 type Image struct {
 	Name string // with host and tag
 	Tar  string
+	// Late: a node is of use before it has this image.
+	Late bool
 }
 
 // Split cuts the tag off the name of an image. The host may have a port.

@@ -11,9 +11,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"stoic/cli/cluster"
 )
@@ -90,13 +93,39 @@ func Prepare(ctx context.Context, root string, progress io.Writer) (_ *Supplies,
 	if s.ControlPlane, err = cluster.Build(ctx, cluster.Options{Source: filepath.Join(root, "localcluster"), Progress: progress}); err != nil {
 		return nil, err
 	}
-	for _, step := range []func(context.Context, *Supplies) error{m.programs, m.runtime, m.before, m.images} {
-		if err := step(ctx, s); err != nil {
-			return nil, err
-		}
+	if err := m.all(ctx, s); err != nil {
+		return nil, err
 	}
 	s.Took = time.Since(m.began)
 	return s, nil
+}
+
+// all makes what is compiled, and beside it what consists of Debian's packages: the one keeps the processors busy, the other mostly waits
+// for a mirror and a disk.
+func (m *maker) all(ctx context.Context, s *Supplies) error {
+	group, ctx := errgroup.WithContext(ctx)
+	var ours, debian []Image
+	group.Go(func() (err error) {
+		for _, step := range []func(context.Context, *Supplies) error{m.programs, m.before} {
+			if err := step(ctx, s); err != nil {
+				return err
+			}
+		}
+		ours, err = m.images(ctx, s)
+		return err
+	})
+	group.Go(func() (err error) {
+		if err := m.runtime(ctx, s); err != nil {
+			return err
+		}
+		debian, err = m.systems(ctx, s)
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	s.Images = slices.Concat(ours, debian)
+	return nil
 }
 
 // Release lets other processes have the supplies.
@@ -158,16 +187,16 @@ func tail(text string, lines int) string {
 // programs compiles what is static: the go tool knows what is up to date.
 func (m *maker) programs(ctx context.Context, s *Supplies) error {
 	bin := filepath.Join(m.dir, "bin")
-	binaries := filepath.Join(m.root, "test/e2e/binaries")
-	version, err := m.goList(ctx, binaries, "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
+	kubernetes := filepath.Join(m.root, "localcluster") // most of kubelet and kubectl is compiled with the control plane
+	version, err := m.goList(ctx, kubernetes, "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
 	if err != nil {
 		return err
 	}
 	stamp := "-s -w -X k8s.io/component-base/version.gitVersion=" + version
 	for _, build := range []struct{ program, folder, from, flags string }{
-		{"kubelet", binaries, "./kubelet", stamp},
-		{"kubectl", binaries, "./kubectl", stamp},
-		{"coredns", binaries, "./coredns", "-s -w"},
+		{"kubelet", kubernetes, "./node/kubelet", stamp},
+		{"kubectl", kubernetes, "./node/kubectl", stamp},
+		{"coredns", filepath.Join(m.root, "test/e2e/coredns"), ".", "-s -w"},
 		{"helm", filepath.Join(m.root, "tools/helm"), "helm.sh/helm/v4/cmd/helm", "-s -w"},
 		{"pause", m.root, "./test/e2e/pause", "-s -w"},
 		{"deliver", m.root, "./test/e2e/deliver", "-s -w"},
@@ -229,60 +258,76 @@ func (m *maker) operator(ctx context.Context, root, out string, more ...string) 
 	return made, nil
 }
 
-// images writes those of programs anew, and those of Debian unless they are kept.
-func (m *maker) images(ctx context.Context, s *Supplies) error {
+// containerPath is the PATH of all images.
+func containerPath() []string {
+	return []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+}
+
+// images writes those of programs anew.
+func (m *maker) images(ctx context.Context, s *Supplies) (all []Image, err error) {
 	bin := filepath.Join(m.dir, "bin")
-	m.say("build the image of the operator")
-	made, err := m.operator(ctx, m.root, "image", "-version", "e2e")
-	if err != nil {
+	group, within := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		m.say("build the image of the operator")
+		made, err := m.operator(within, m.root, "image", "-version", "e2e")
+		s.Layout = filepath.Join(made, "oci")
 		return err
-	}
-	s.Layout = filepath.Join(made, "oci")
+	})
 	if s.Before != "" {
-		m.say("build the image of the operator of the commit before")
 		_, tag := Split(Earlier)
-		if made, err = m.operator(ctx, s.Before, "image-before", "-version", tag, "-revision", "before"); err != nil {
+		all = append(all, Image{Name: Earlier, Tar: filepath.Join(m.dir, "image-before", "stoic.tar")})
+		group.Go(func() error {
+			m.say("build the image of the operator of the commit before")
+			_, err := m.operator(within, s.Before, "image-before", "-version", tag, "-revision", "before")
 			return err
-		}
-		s.Images = append(s.Images, Image{Name: Earlier, Tar: filepath.Join(made, "stoic.tar")})
+		})
 	}
-	path := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
 	for _, image := range []struct {
 		name  string
 		files []file
 		run   settings
 	}{
-		{Pause, []file{{path: "pause", from: filepath.Join(bin, "pause")}}, settings{Entrypoint: []string{"/pause"}, User: "65532:65532", Env: path}},
+		{Pause, []file{{path: "pause", from: filepath.Join(bin, "pause")}}, settings{Entrypoint: []string{"/pause"}, User: "65532:65532", Env: containerPath()}},
 		{Delivery, []file{{path: "deliver", from: filepath.Join(bin, "deliver")}, {path: "bin/kubectl", from: filepath.Join(bin, "kubectl")}},
-			settings{Entrypoint: []string{"/deliver"}, Env: path}},
+			settings{Entrypoint: []string{"/deliver"}, Env: containerPath()}},
 	} {
 		m.say("write the image %s", image.name)
 		files := filepath.Join(m.dir, unfinished+"layer.tar")
 		if err := layer(files, image.files); err != nil {
-			return fmt.Errorf("write the image %s: %w", image.name, err)
+			return nil, fmt.Errorf("write the image %s: %w", image.name, err)
 		}
 		made := Image{Name: image.name, Tar: m.tar(image.name)}
 		if err := made.write(files, image.run); err != nil {
-			return err
+			return nil, err
 		}
 		if err := os.Remove(files); err != nil {
-			return fmt.Errorf("write the image %s: %w", image.name, err)
+			return nil, fmt.Errorf("write the image %s: %w", image.name, err)
 		}
-		s.Images = append(s.Images, made)
+		all = append(all, made)
 	}
+	return all, nil
+}
+
+// systems writes the images of Debian, unless they are kept.
+func (m *maker) systems(ctx context.Context, s *Supplies) ([]Image, error) {
+	var all []Image
 	for _, d := range systems() {
-		made, err := m.system(ctx, d, settings{Env: path})
+		made, err := m.system(ctx, d, settings{Env: containerPath()})
 		switch {
 		case err == nil:
-			s.Images = append(s.Images, made)
+			made.Late = d.optional
+			all = append(all, made)
 		case d.optional && ctx.Err() == nil:
 			m.say("no image %s: %v", d.image, err)
 			s.Missing = append(s.Missing, fmt.Sprintf("%s: %v", d.image, err))
 		default:
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return all, nil
 }
 
 // tar is where the archive of an image is kept.
