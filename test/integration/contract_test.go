@@ -19,6 +19,7 @@ import (
 // TestContract holds the operator to what only an API server can show of the contract with users of
 // training-operator 1.9, on a control plane as that one leaves it. The CRD is the shape that is written by hand.
 func TestContract(t *testing.T) {
+	t.Parallel() // it mostly waits
 	r := newRig(t, filepath.Join(root, "test/fixtures/tfjobs-v1.9.4-written.yaml"), func(*rig) {})
 	sideBySide(t, r, map[string]func(*testing.T, *rig){
 		"deadline":                     deadlineFires,

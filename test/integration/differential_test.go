@@ -39,6 +39,7 @@ const (
 //
 // Both disagreements need an entry in a table of differential_exceptions_test.go that says why.
 func TestDifferential(t *testing.T) {
+	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{Nodes: -1})
 	r.kubectl(t, nil, "apply", "-f", "testdata/surroundings.yaml")
 	comparison := newComparison(t, r)

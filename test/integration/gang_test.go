@@ -24,6 +24,7 @@ import (
 
 // TestGang: pods that a gang scheduler places. The test is the scheduler.
 func TestGang(t *testing.T) {
+	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd/tfjobs.yaml")}})
 	r.permit(t)
 	t.Run("without CRD, then with it", func(t *testing.T) { gangWithoutCRD(t, r) })

@@ -96,6 +96,7 @@ func (l leading) space(purpose string) string { return l.kind.Singular + "-" + p
 // TestLeadingKinds: what is different for each kind beyond TFJob and PyTorchJob, with one operator for all of them. Malformed
 // objects of each are there before it starts.
 func TestLeadingKinds(t *testing.T) {
+	t.Parallel() // it mostly waits
 	var crds []string
 	for _, l := range leadingKinds() {
 		crds = append(crds, filepath.Join(root, "test/fixtures", l.kind.Plural+"-open.yaml"))

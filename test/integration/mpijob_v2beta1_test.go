@@ -21,6 +21,7 @@ import (
 // TestMPIJobV2Beta1: MPIJobs of kubeflow.org/v2beta1 on a real control plane, whose Job controller runs the launcher. One
 // object that no schema would let in was stored before.
 func TestMPIJobV2Beta1(t *testing.T) {
+	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "test/fixtures/mpijobs-v2beta1-open.yaml")}})
 	r.permit(t, "deploy/mpijob-v2beta1/rbac.yaml")
 	r = r.of(v2beta1.MPIJob())

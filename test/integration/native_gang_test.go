@@ -23,6 +23,7 @@ import (
 
 // TestNativeGang: kube-scheduler itself places pods together, all or none (Kubernetes 1.36, both feature gates).
 func TestNativeGang(t *testing.T) {
+	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{GangScheduling: true, CRDs: []string{filepath.Join(root, "deploy/crd")}})
 	r.permit(t)
 	sideBySide(t, r, map[string]func(*testing.T, *rig){
@@ -39,6 +40,7 @@ func TestNativeGang(t *testing.T) {
 
 // TestNativeGangOfMPIV2Beta1: the launcher, whose pod the Job controller makes, is placed together with its workers.
 func TestNativeGangOfMPIV2Beta1(t *testing.T) {
+	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{GangScheduling: true, CRDs: []string{filepath.Join(root, "deploy/mpijob-v2beta1/mpijobs.yaml")}})
 	r.permit(t, "deploy/mpijob-v2beta1/rbac.yaml")
 	r = r.of(v2beta1.MPIJob())
@@ -51,6 +53,7 @@ func TestNativeGangOfMPIV2Beta1(t *testing.T) {
 
 // TestNativeGangNotServed: the author reads why there are no pods; other jobs do not notice.
 func TestNativeGangNotServed(t *testing.T) {
+	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd/tfjobs.yaml")}})
 	r.permit(t)
 	ns := r.namespace(t, "not-served")

@@ -24,6 +24,7 @@ import (
 // TestProblems: whatever the pod layer says about a replica that cannot run is an event of the job, once, within a second, and
 // counted.
 func TestProblems(t *testing.T) {
+	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd/tfjobs.yaml"), filepath.Join(root, "deploy/mpijob-v2beta1/mpijobs.yaml")}})
 	r.permit(t, "deploy/mpijob-v2beta1/rbac.yaml")
 	sideBySide(t, r, map[string]func(*testing.T, *rig){

@@ -29,6 +29,7 @@ func TestPyTorchJobWithCRDOfTrainingOperator194(t *testing.T) {
 }
 
 func pyTorchSuite(t *testing.T, crd string, keepsGeneration bool) {
+	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd/tfjobs.yaml")}})
 	r.permit(t)
 	oneKindIsMissing(t, r)

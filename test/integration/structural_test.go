@@ -182,6 +182,7 @@ func (f customFinding) outcome() outcome {
 // allows, and objects that are spoilt in one place or two. An object that both take must also lose the same fields.
 // Each disagreement needs an entry in structural_exceptions_test.go that says why.
 func TestStructuralDifferential(t *testing.T) {
+	t.Parallel() // it mostly waits
 	all := definitions(t)
 	if len(all) < 40 {
 		t.Fatalf("%d schemas", len(all))

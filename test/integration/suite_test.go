@@ -19,6 +19,7 @@ func TestWithOpenCRD(t *testing.T) { suite(t, "", true) }
 // suite runs every scenario on one control plane, each in namespaces of its own and, but for the first, with an
 // operator of its own that serves only these.
 func suite(t *testing.T, shape string, keepsGeneration bool) {
+	t.Parallel() // it mostly waits
 	r := newRig(t, shape, func(r *rig) {
 		r.storeNonsense(t, "stored")
 		r.storeNonsense(t, "repaired")
