@@ -13,7 +13,7 @@ OBJECTS ?= 10000
 # The folder with prometheus and promtool (empty: on PATH).
 PROMETHEUS ?=
 # Integration tests wait more than they compute: more of them than cores run side by side.
-PARALLEL ?= 4
+PARALLEL ?= 3
 # What make image pushes to, and the repository that the image names as its source; both may be empty.
 PUSH ?=
 SOURCE ?=

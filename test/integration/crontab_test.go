@@ -111,12 +111,16 @@ func (f *crontabs) due(t *testing.T, ns, name, spec string, moment time.Time) {
 
 func (f *crontabs) patch(t *testing.T, ns, name, patch string) {
 	t.Helper()
-	f.kubectl(t, nil, "-n", ns, "patch", "crontab", name, "--type=merge", "-p", patch)
+	f.mergePatch(t, crontabResource(), ns, name, patch)
 }
 
 func (f *crontabs) patchStatus(t *testing.T, ns, name, patch string) {
 	t.Helper()
-	f.kubectl(t, nil, "-n", ns, "patch", "crontab", name, "--subresource=status", "--type=merge", "-p", patch)
+	f.mergePatch(t, crontabResource(), ns, name, patch, "status")
+}
+
+func crontabResource() runtimeschema.GroupVersionResource {
+	return runtimeschema.GroupVersionResource{Group: "stable.example.com", Version: "v1", Resource: "crontabs"}
 }
 
 // again is due at another time.
@@ -127,7 +131,7 @@ func (f *crontabs) again(t *testing.T, ns, name string, moment time.Time) {
 
 func (f *crontabs) read(t *testing.T, ns, name string) *unstructured.Unstructured {
 	t.Helper()
-	u, err := f.dynamic.Resource(runtimeschema.GroupVersionResource{Group: "stable.example.com", Version: "v1", Resource: "crontabs"}).Namespace(ns).Get(context.Background(), name, metav1.GetOptions{})
+	u, err := f.dynamic.Resource(crontabResource()).Namespace(ns).Get(context.Background(), name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatalf("get %s/%s: %v", ns, name, err)
 	}

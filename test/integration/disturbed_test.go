@@ -14,8 +14,7 @@ import (
 func killedAndRestarted(t *testing.T, r *rig) {
 	ns := r.namespace(t, "killed")
 	p := r.operator(t, ns)
-	spec := strings.Replace(worker("", "replicas: 20"), "run-for: 1s", "run-for: 6s", 1)
-	r.apply(t, ns, manifest("job", spec))
+	r.apply(t, ns, manifest("job", endless("", "replicas: 20")))
 	await(t, "the first pods", func() (bool, string) {
 		pods := r.pods(t, ns, "job")
 		return len(pods) > 0, fmt.Sprint(len(pods))
@@ -35,11 +34,7 @@ func killedAndRestarted(t *testing.T, r *rig) {
 	}
 	r.awaitState(t, ns, "job", training.Running)
 	p.kill(t)
-	// The pods succeed while nobody looks.
-	await(t, "the pods to succeed", func() (bool, string) {
-		out := r.kubectl(t, nil, "-n", ns, "get", "pods", "--field-selector", "status.phase=Succeeded", "-o", "name")
-		return strings.Count(out, "\n") == 20, out
-	})
+	r.endPods(t, ns, "job") // while nobody looks
 	r.operator(t, ns)
 	head := r.awaitState(t, ns, "job", training.Succeeded)
 	if got := head.Status.ReplicaStatuses["Worker"]; got.Failed != 0 {

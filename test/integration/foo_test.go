@@ -118,7 +118,7 @@ func (f *foos) awaitDeployments(t *testing.T, ns, want string) {
 
 func (f *foos) patch(t *testing.T, ns, name, patch string) {
 	t.Helper()
-	f.kubectl(t, nil, "-n", ns, "patch", "foo", name, "--type=merge", "-p", patch)
+	f.mergePatch(t, runtimeschema.GroupVersionResource{Group: "samplecontroller.k8s.io", Version: "v1alpha1", Resource: "foos"}, ns, name, patch)
 }
 
 // malformedFoos are specs that an API server with an open schema stores; path is where the first problem of each is.

@@ -160,7 +160,7 @@ func (f *foobars) awaitMaps(t *testing.T, want string, namespaces ...string) {
 
 func (f *foobars) patch(t *testing.T, ns, name, patch string) {
 	t.Helper()
-	f.kubectl(t, nil, "-n", ns, "patch", "foobar", name, "--type=merge", "-p", patch)
+	f.mergePatch(t, runtimeschema.GroupVersionResource{Group: "test.example.com", Version: "v1alpha1", Resource: "foobars"}, ns, name, patch)
 }
 
 // foobarTargetChanged: the former ConfigMap goes when the new one exists, and not before.

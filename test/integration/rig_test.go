@@ -10,19 +10,21 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
 
 	"stoic/cli/cluster"
 	"stoic/test/operator"
@@ -84,6 +86,7 @@ type rig struct {
 	config  *rest.Config // the administrator's
 	dynamic dynamic.Interface
 	typed   kubernetes.Interface
+	mapper  meta.ResettableRESTMapper
 	kind    *training.Kind // of the jobs that it reads
 	// keepsGeneration: the shape keeps status.observedGeneration.
 	keepsGeneration bool
@@ -124,7 +127,9 @@ func bareRig(t *testing.T, o cluster.Options) *rig {
 		t.Skip("PodGroups of scheduling.k8s.io/v1alpha2 are served by the release of localcluster/go.mod alone")
 	}
 	c, config := operator.Cluster(t, o)
-	return &rig{kind: kinds.TFJob(), flags: raceDetector(), cluster: c, config: config, dynamic: dynamic.NewForConfigOrDie(config), typed: kubernetes.NewForConfigOrDie(config), keepsGeneration: true}
+	typed := kubernetes.NewForConfigOrDie(config)
+	return &rig{kind: kinds.TFJob(), flags: raceDetector(), cluster: c, config: config, dynamic: dynamic.NewForConfigOrDie(config), typed: typed,
+		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(typed.Discovery())), keepsGeneration: true}
 }
 
 // permit installs the namespace and the permissions that deploy/ gives to the operator.
@@ -163,19 +168,6 @@ func (r *rig) kubectl(t *testing.T, in []byte, args ...string) string {
 
 func (r *rig) tryKubectl(in []byte, args ...string) (string, error) {
 	return operator.Kubectl(context.Background(), r.cluster.Kubeconfig(), in, args...)
-}
-
-// namespace makes one for a test.
-func (r *rig) namespace(t *testing.T, name string) string {
-	t.Helper()
-	r.kubectl(t, nil, "create", "namespace", name)
-	return name
-}
-
-// apply gives kubectl a manifest.
-func (r *rig) apply(t *testing.T, ns, manifest string) {
-	t.Helper()
-	r.kubectl(t, []byte(manifest), "-n", ns, "apply", "-f", "-")
 }
 
 func (r *rig) jobs(ns string) dynamic.ResourceInterface {
@@ -308,17 +300,13 @@ func nothingIsForbidden(t *testing.T, r *rig) {
 	}
 }
 
-// sideBySide runs scenarios that share a rig and do not disturb each other, as many at a time as tests run in parallel, and waits for
-// them. None of them calls t.Parallel: it would queue behind every test that has not begun, while each of those starts a control plane
-// and queues in turn. Twenty idle control planes cost more than the scenarios do.
+// sideBySide runs scenarios that share a rig and do not disturb each other, two at a time, beside those of other tests, and waits for them.
+// None of them calls t.Parallel: it would queue behind every test that has not begun, while each of those starts a control plane and
+// queues in turn. Twenty idle control planes cost more than the scenarios do.
 func sideBySide[R any](t *testing.T, r R, scenarios map[string]func(*testing.T, R)) {
 	t.Helper()
-	width, err := strconv.Atoi(flag.Lookup("test.parallel").Value.String())
-	if err != nil {
-		t.Fatal(err)
-	}
 	var group errgroup.Group
-	group.SetLimit(width)
+	group.SetLimit(2)
 	for name, scenario := range scenarios {
 		group.Go(func() error {
 			t.Run(name, func(t *testing.T) { scenario(t, r) })
