@@ -82,6 +82,7 @@ func mpiV1alpha1(c *conversion) {
 		c.lost("status", "it has another form in kubeflow.org/v1, and is written by the operator")
 	}
 	c.flatten("activeDeadlineSeconds", "backoffLimit")
+	c.lose("BackoffLimit", "names of fields are case-sensitive: set spec.runPolicy.backoffLimit if it is to have an effect") // as Arena's chart once wrote it
 	c.lose("mpiReplicaSpecs", "MPIJobs of kubeflow.org/v1alpha1 have no such field, so it had no effect")
 	c.lose("launcherOnMaster", "put a nodeSelector and tolerations into the template of the Launcher")
 	c.lose("mountsOnLauncher", "the Launcher has the volumes of the template")

@@ -102,7 +102,7 @@ func describe(t *testing.T, r Result, problems []schema.Problem) string {
 // TestTotal: every object has an answer, which is the same each time, and keeps nothing of the object. What comes out is in the form
 // of today, so that nothing happens to it again.
 func TestTotal(t *testing.T) {
-	keys := []string{"spec", "metadata", "annotations", "status", "runPolicy", "RunPolicy", "backoffLimit", "cleanPodPolicy", "activeDeadlineSeconds", "gpus", "processingUnits",
+	keys := []string{"spec", "metadata", "annotations", "status", "runPolicy", "RunPolicy", "backoffLimit", "BackoffLimit", "cleanPodPolicy", "activeDeadlineSeconds", "gpus", "processingUnits",
 		"gpusPerNode", "processingUnitsPerNode", "processingResourceType", "replicas", "template", "containers", "resources", "limits", "requests", "nvidia.com/gpu", "cpu", "launcherResources",
 		"mpiReplicaSpecs", "Launcher", "Worker", "Master", "restartPolicy", "xgbReplicaSpecs", "name", "managedBy", "training.kubeflow.org/conversion", "slotsPerWorker", "mpiDistribution", "x"}
 	leaves := []any{nil, "", "x", "Never", "cpu", "xgboostjob", "xgboost", "kubeflow.org/mpi-operator", "4", `{"v1":{"lost":{"spec":{"x":1}}}}`, int64(0), int64(-1), int64(3), int64(16), int64(1 << 40), 1.5, 8.0, 1e300, true}
