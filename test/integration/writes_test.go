@@ -109,10 +109,14 @@ func merged(now, more map[string]string) map[string]string {
 	return all
 }
 
-// mergePatch patches an object, or its status.
+// mergePatch patches an object, or its status. A patch may be YAML, as for kubectl.
 func (r *rig) mergePatch(t *testing.T, of runtimeschema.GroupVersionResource, ns, name, patch string, subresources ...string) {
 	t.Helper()
-	if _, err := r.dynamic.Resource(of).Namespace(ns).Patch(context.Background(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...); err != nil {
+	text, err := yaml.YAMLToJSON([]byte(patch))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.dynamic.Resource(of).Namespace(ns).Patch(context.Background(), name, types.MergePatchType, text, metav1.PatchOptions{}, subresources...); err != nil {
 		t.Fatalf("patch %s %s/%s: %v", of.Resource, ns, name, err)
 	}
 }

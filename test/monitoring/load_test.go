@@ -13,8 +13,8 @@ import (
 // made counts the jobs of a load by what must become of them.
 type made struct{ succeed, fail, rejected, all int }
 
-// load is a mixed one: jobs of four kinds in four namespaces that succeed, fail, are restarted, rejected, suspended, refused by a
-// quota, and that wait for a node.
+// load is a mixed one: jobs of four kinds in four namespaces that succeed, fail, are restarted once or for ever, rejected, suspended,
+// refused by a quota, and that wait for a node.
 type load struct {
 	t          *testing.T
 	kubeconfig string
@@ -80,6 +80,7 @@ func (l *load) begin() {
 		job{kind: "TFJob", namespace: "batch", name: "large", run: "1h", extra: "\n      restartPolicy: Never"}.manifest(),
 		strings.Replace(job{kind: "TFJob", namespace: "batch", name: "too-large", run: "1h"}.manifest(), "replicas: 1", "replicas: 9", 1),
 		job{kind: "JAXJob", namespace: "research", name: "suspended", run: "1h", policy: ", suspend: true"}.manifest(),
+		job{kind: "PaddleJob", namespace: "research", name: "flapping", run: "1s", code: 137, extra: "\n      restartPolicy: ExitCode"}.manifest(),
 	)
 }
 

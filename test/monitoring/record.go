@@ -11,8 +11,8 @@ import (
 
 // Record is what the panels of all dashboards showed in a run.
 type Record struct {
-	Date, Kubernetes, Prometheus string
-	Dashboards                   []Shown
+	Date, Commit, Kubernetes, Prometheus string
+	Dashboards                           []Shown
 }
 
 // Shown is one dashboard.
