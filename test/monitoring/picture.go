@@ -33,7 +33,7 @@ func Picture(d monitoring.Dashboard, r *Record) ([]byte, error) {
 	shown := r.Dashboards[at]
 	p := &picture{}
 	p.text(16, 36, 22, "bold", d.Title)
-	p.text(pictureWidth/2, 36, 13, "normal", fmt.Sprintf("%s, commit %s; Kubernetes %s, Prometheus %s, two processes under the load of make monitoring", r.Date, r.Commit, r.Kubernetes, r.Prometheus))
+	p.text(pictureWidth*2/5, 36, 13, "normal", fmt.Sprintf("%s, commit %s; Kubernetes %s, Prometheus %s, two processes under the load of make monitoring", r.Date, r.Commit, r.Kubernetes, r.Prometheus))
 	y := headHeight
 	for _, row := range d.Rows {
 		p.text(16, y+24, 16, "bold", row.Title)

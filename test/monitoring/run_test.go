@@ -160,7 +160,7 @@ func alertsAreRight(t *testing.T, p *prometheus) {
 
 // zeroWhereAllIsWell names the panels that show 0 under a load with which an operator and an API server have no trouble.
 func zeroWhereAllIsWell() []string {
-	return []string{"Panics in a day", "Keys that wait", "Live reads", "Failed watches"}
+	return []string{"Panics in a day", "Keys that wait", "Events that wait", "Live reads", "Failed watches"}
 }
 
 // moves: some value is not 0.
