@@ -76,7 +76,7 @@ func (c *client) ask(ctx context.Context, method, url string, header map[string]
 	return response.StatusCode, content, nil
 }
 
-// apply writes an object as it says, whoever has written it before.
+// apply is a forced server-side apply: it takes fields over from other managers.
 func (c *client) apply(ctx context.Context, url string, document []byte) (int, []byte, error) {
 	return c.do(ctx, http.MethodPatch, url+"?fieldManager=localcluster&force=true", "application/apply-patch+yaml", document)
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -172,23 +173,31 @@ func (s *system) succeeds(t *testing.T, namespace, object string) {
 	}
 }
 
+// follow starts a command of kubectl that does not end by itself. The caller reads what it prints, and ends it. The context says why
+// nothing more comes.
+func (s *system) follow(t *testing.T, args ...string) (ctx context.Context, prints io.Reader, end func()) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(s.node.Context(), jobTimeout)
+	c := s.node.Kubectl(ctx, args...)
+	prints, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	return ctx, prints, func() {
+		cancel()
+		_ = c.Wait() // it was killed
+	}
+}
+
 // ends follows a job to its end.
 func (s *system) ends(t *testing.T, namespace, object string) (last job) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(s.node.Context(), jobTimeout)
-	defer cancel()
-	c := s.node.Kubectl(ctx, "get", object, "--namespace="+namespace, "--watch", "--output=json")
-	states, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		cancel()
-		_ = c.Wait() // it was killed
-	}()
+	ctx, states, end := s.follow(t, "get", object, "--namespace="+namespace, "--watch", "--output=json")
+	defer end()
 	for decoder := json.NewDecoder(states); !last.is("Succeeded") && !last.is("Failed"); {
 		var seen job
 		if err := decoder.Decode(&seen); err != nil {
@@ -214,31 +223,19 @@ func (s *system) lines(t *testing.T, namespace, of, word string) []string {
 }
 
 // says follows the log of a pod until so many lines end with a text. One process that follows costs less than one for each look.
-func (s *system) says(t *testing.T, namespace, pod, end string, times int) {
+func (s *system) says(t *testing.T, namespace, pod, suffix string, times int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(s.node.Context(), jobTimeout)
-	defer cancel()
-	c := s.node.Kubectl(ctx, "logs", "--follow", "--namespace="+namespace, pod)
-	log, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		cancel()
-		_ = c.Wait() // it was killed
-	}()
+	ctx, log, end := s.follow(t, "logs", "--follow", "--namespace="+namespace, pod)
+	defer end()
 	seen := ""
 	for lines := bufio.NewReader(log); times > 0; {
 		line, err := lines.ReadString('\n')
-		if seen += line; strings.HasSuffix(line, end) {
+		if seen += line; strings.HasSuffix(line, suffix) {
 			times--
 		}
 		if err != nil && times > 0 {
 			s.show(t, namespace)
-			t.Fatalf("%s has not said %q %d times more (%v; %v): %s", pod, end, times, err, context.Cause(ctx), seen)
+			t.Fatalf("%s has not said %q %d times more (%v; %v): %s", pod, suffix, times, err, context.Cause(ctx), seen)
 		}
 	}
 }

@@ -26,7 +26,7 @@ const (
 type stopwatch struct {
 	began     time.Time
 	busy, own time.Duration
-	// apart is what the limits do not count: the tests with MPIJobs of two versions, which come after what every kind needs.
+	// apart is what the limits do not count: the tests with MPIJobs of two versions, which one kind alone needs.
 	apart time.Duration
 }
 

@@ -9,9 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"stoic/cli/cluster"
+	"stoic/schema"
 	"stoic/training"
 )
 
@@ -82,8 +82,6 @@ func (r *rig) endPods(t *testing.T, ns, job string) {
 		t.Errorf("job %s has no pods", job)
 	}
 	for name := range names {
-		if _, err := r.typed.CoreV1().Pods(ns).Patch(t.Context(), name, types.MergePatchType, []byte(`{"status":{"phase":"Succeeded"}}`), metav1.PatchOptions{}, "status"); err != nil {
-			t.Fatal(err)
-		}
+		mergePatch(t, r.client(schema.Pods(), ns), name, `{"status":{"phase":"Succeeded"}}`, "status")
 	}
 }

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 
 	"stoic/cli/cluster"
 	"stoic/test/operator"
@@ -111,16 +112,16 @@ func (f *crontabs) due(t *testing.T, ns, name, spec string, moment time.Time) {
 
 func (f *crontabs) patch(t *testing.T, ns, name, patch string) {
 	t.Helper()
-	f.mergePatch(t, crontabResource(), ns, name, patch)
+	mergePatch(t, f.all(ns), name, patch)
 }
 
 func (f *crontabs) patchStatus(t *testing.T, ns, name, patch string) {
 	t.Helper()
-	f.mergePatch(t, crontabResource(), ns, name, patch, "status")
+	mergePatch(t, f.all(ns), name, patch, "status")
 }
 
-func crontabResource() runtimeschema.GroupVersionResource {
-	return runtimeschema.GroupVersionResource{Group: "stable.example.com", Version: "v1", Resource: "crontabs"}
+func (f *crontabs) all(ns string) dynamic.ResourceInterface {
+	return f.dynamic.Resource(runtimeschema.GroupVersionResource{Group: "stable.example.com", Version: "v1", Resource: "crontabs"}).Namespace(ns)
 }
 
 // again is due at another time.
@@ -131,7 +132,7 @@ func (f *crontabs) again(t *testing.T, ns, name string, moment time.Time) {
 
 func (f *crontabs) read(t *testing.T, ns, name string) *unstructured.Unstructured {
 	t.Helper()
-	u, err := f.dynamic.Resource(crontabResource()).Namespace(ns).Get(context.Background(), name, metav1.GetOptions{})
+	u, err := f.all(ns).Get(context.Background(), name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatalf("get %s/%s: %v", ns, name, err)
 	}

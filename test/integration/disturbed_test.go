@@ -34,7 +34,7 @@ func killedAndRestarted(t *testing.T, r *rig) {
 	}
 	r.awaitState(t, ns, "job", training.Running)
 	p.kill(t)
-	r.endPods(t, ns, "job") // while nobody looks
+	r.endPods(t, ns, "job") // while no operator runs
 	r.operator(t, ns)
 	head := r.awaitState(t, ns, "job", training.Succeeded)
 	if got := head.Status.ReplicaStatuses["Worker"]; got.Failed != 0 {

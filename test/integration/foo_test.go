@@ -75,7 +75,7 @@ func foo(name, spec string) string {
 
 func (f *foos) get(t *testing.T, ns, name string) *unstructured.Unstructured {
 	t.Helper()
-	return f.read(t, runtimeschema.GroupVersionResource{Group: "samplecontroller.k8s.io", Version: "v1alpha1", Resource: "foos"}, ns, name)
+	return f.read(t, fooResource(), ns, name)
 }
 
 // awaitFoo waits until the status reports the generation, this condition and so many available pods.
@@ -116,9 +116,13 @@ func (f *foos) awaitDeployments(t *testing.T, ns, want string) {
 	})
 }
 
+func fooResource() runtimeschema.GroupVersionResource {
+	return runtimeschema.GroupVersionResource{Group: "samplecontroller.k8s.io", Version: "v1alpha1", Resource: "foos"}
+}
+
 func (f *foos) patch(t *testing.T, ns, name, patch string) {
 	t.Helper()
-	f.mergePatch(t, runtimeschema.GroupVersionResource{Group: "samplecontroller.k8s.io", Version: "v1alpha1", Resource: "foos"}, ns, name, patch)
+	mergePatch(t, f.dynamic.Resource(fooResource()).Namespace(ns), name, patch)
 }
 
 // malformedFoos are specs that an API server with an open schema stores; path is where the first problem of each is.

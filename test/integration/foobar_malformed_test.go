@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -75,8 +74,7 @@ func (f *foobars) storeMalformed(t *testing.T) {
 // patchStatus applies one step of a JSON patch to a status. An API server drops the status of a creation.
 func (f *foobars) patchStatus(t *testing.T, name, step string) {
 	t.Helper()
-	_, err := f.dynamic.Resource(runtimeschema.GroupVersionResource{Group: "test.example.com", Version: "v1alpha1", Resource: "foobars"}).Namespace("malformed").
-		Patch(context.Background(), name, types.JSONPatchType, []byte("["+step+"]"), metav1.PatchOptions{}, "status")
+	_, err := f.all("malformed").Patch(context.Background(), name, types.JSONPatchType, []byte("["+step+"]"), metav1.PatchOptions{}, "status")
 	if err != nil {
 		t.Fatalf("patch the status of %s with %s: %v", name, step, err)
 	}

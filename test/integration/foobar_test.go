@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
 
 	"stoic/cli/cluster"
 	"stoic/test/operator"
@@ -89,7 +90,7 @@ func (f *foobars) read(t *testing.T, ns, name string) *unstructured.Unstructured
 	all := f.dynamic.Resource(runtimeschema.GroupVersionResource{Group: "test.example.com", Version: "v1alpha1", Resource: "clusterfoobars"})
 	get := all.Get
 	if ns != "" {
-		get = f.dynamic.Resource(runtimeschema.GroupVersionResource{Group: "test.example.com", Version: "v1alpha1", Resource: "foobars"}).Namespace(ns).Get
+		get = f.all(ns).Get
 	}
 	u, err := get(context.Background(), name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -158,9 +159,13 @@ func (f *foobars) awaitMaps(t *testing.T, want string, namespaces ...string) {
 	})
 }
 
+func (f *foobars) all(ns string) dynamic.ResourceInterface {
+	return f.dynamic.Resource(runtimeschema.GroupVersionResource{Group: "test.example.com", Version: "v1alpha1", Resource: "foobars"}).Namespace(ns)
+}
+
 func (f *foobars) patch(t *testing.T, ns, name, patch string) {
 	t.Helper()
-	f.mergePatch(t, runtimeschema.GroupVersionResource{Group: "test.example.com", Version: "v1alpha1", Resource: "foobars"}, ns, name, patch)
+	mergePatch(t, f.all(ns), name, patch)
 }
 
 // foobarTargetChanged: the former ConfigMap goes when the new one exists, and not before.

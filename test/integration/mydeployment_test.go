@@ -119,7 +119,7 @@ func (m *myDeployments) read(t *testing.T, ns, name string) *unstructured.Unstru
 
 func (m *myDeployments) patch(t *testing.T, ns, name, patch string) {
 	t.Helper()
-	m.mergePatch(t, runtimeschema.GroupVersionResource{Group: "apps.example.com", Version: "v1", Resource: "mydeployments"}, ns, name, patch)
+	mergePatch(t, m.all(ns), name, patch)
 }
 
 // image changes the template.

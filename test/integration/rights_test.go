@@ -17,7 +17,6 @@ import (
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -178,10 +177,7 @@ func TestMissingRights(t *testing.T) {
 
 // run the case.
 func (s shortage) run(t *testing.T, r *rig, all []rbacv1.PolicyRule) {
-	ns := s.name()
-	if _, err := r.typed.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	ns := r.namespace(t, s.name())
 	r.bind(t, ns, s.without(t, all))
 	await(t, "the API server to know the user's rights", func() (bool, string) {
 		may, lacks := r.may(t, ns, right{"create", "coordination.k8s.io", "leases"}), r.may(t, ns, s.right)

@@ -88,9 +88,7 @@ func (r *rig) store(t *testing.T, ns, manifest string) *unstructured.Unstructure
 // edit the job.
 func (r *rig) edit(t *testing.T, ns, patch string) {
 	t.Helper()
-	if _, err := r.jobs(ns).Patch(t.Context(), jobName, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	mergePatch(t, r.jobs(ns), jobName, patch)
 }
 
 func begins(t *testing.T, r *rig, ns string) { r.store(t, ns, jobOf(r.kind, nil, "")) }

@@ -218,9 +218,7 @@ func (p predecessor) created(t *testing.T, r *rig, left map[string]leftJob) {
 
 func (p predecessor) patch(t *testing.T, r *rig, name, patch string) {
 	t.Helper()
-	if _, err := r.jobs(p.space()).Patch(context.Background(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	mergePatch(t, r.jobs(p.space()), name, patch)
 }
 
 // end lets the pods that decide succeed.

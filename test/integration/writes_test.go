@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
@@ -110,13 +109,13 @@ func merged(now, more map[string]string) map[string]string {
 }
 
 // mergePatch patches an object, or its status. A patch may be YAML, as for kubectl.
-func (r *rig) mergePatch(t *testing.T, of runtimeschema.GroupVersionResource, ns, name, patch string, subresources ...string) {
+func mergePatch(t *testing.T, objects dynamic.ResourceInterface, name, patch string, subresources ...string) {
 	t.Helper()
 	text, err := yaml.YAMLToJSON([]byte(patch))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.dynamic.Resource(of).Namespace(ns).Patch(context.Background(), name, types.MergePatchType, text, metav1.PatchOptions{}, subresources...); err != nil {
-		t.Fatalf("patch %s %s/%s: %v", of.Resource, ns, name, err)
+	if _, err := objects.Patch(context.Background(), name, types.MergePatchType, text, metav1.PatchOptions{}, subresources...); err != nil {
+		t.Fatalf("patch %s: %v", name, err)
 	}
 }

@@ -13,8 +13,8 @@ import (
 // made counts the jobs of a load by what must become of them.
 type made struct{ succeed, fail, rejected, all int }
 
-// load is a mixed one: jobs of four kinds in four namespaces that succeed, fail, are restarted once or for ever, rejected, suspended,
-// refused by a quota, and that wait for a node.
+// load is a mixed one: jobs of four kinds in four namespaces that succeed, fail, are restarted, loop in crashes, are rejected,
+// suspended, refused by a quota, or wait for a node.
 type load struct {
 	t          *testing.T
 	kubeconfig string

@@ -163,8 +163,8 @@ func zeroWhereAllIsWell() []string {
 	return []string{"Panics in a day", "Keys that wait", "Events that wait", "Live reads", "Failed watches"}
 }
 
-// moves: some value is not 0.
-func (s Series) moves() bool {
+// nonZero: some value is not 0.
+func (s Series) nonZero() bool {
 	return slices.ContainsFunc(s.Points, func(p Point) bool { return p.Value != 0 })
 }
 
@@ -197,7 +197,7 @@ func show(t *testing.T, p *prometheus, began time.Time) *Record {
 					if len(lines) == 0 {
 						t.Errorf("%s: %q shows nothing for %s", d.Name, panel.Title, expression)
 					}
-					if !slices.ContainsFunc(lines, Series.moves) && !slices.Contains(zeroWhereAllIsWell(), panel.Title) {
+					if !slices.ContainsFunc(lines, Series.nonZero) && !slices.Contains(zeroWhereAllIsWell(), panel.Title) {
 						t.Errorf("%s: %q shows nothing but 0 for %s", d.Name, panel.Title, expression)
 					}
 					for _, f := range found {

@@ -247,15 +247,15 @@ func (m *maker) before(ctx context.Context, s *Supplies) error {
 	return nil
 }
 
-// operator builds the image of the operator as make image does, and returns the folder.
-func (m *maker) operator(ctx context.Context, root, out string, more ...string) (string, error) {
-	made := filepath.Join(m.dir, out)
-	c := exec.CommandContext(ctx, filepath.Join(m.dir, "bin", "image"), append([]string{"-root", root, "-out", made, "-platforms", "linux/" + runtime.GOARCH}, more...)...)
+// operator builds the image of the operator into a folder, as make image does.
+func (m *maker) operator(ctx context.Context, root, folder string, more ...string) error {
+	m.say("build the image of the operator of %s", root)
+	c := exec.CommandContext(ctx, filepath.Join(m.dir, "bin", "image"), append([]string{"-root", root, "-out", folder, "-platforms", "linux/" + runtime.GOARCH}, more...)...)
 	c.Env = append(os.Environ(), "SOURCE_DATE_EPOCH=0")
 	if _, err := m.run(ctx, c); err != nil {
-		return "", fmt.Errorf("build the image of the operator of %s: %w", root, err)
+		return fmt.Errorf("build the image of the operator of %s: %w", root, err)
 	}
-	return made, nil
+	return nil
 }
 
 // containerPath is the PATH of all images.
@@ -263,24 +263,17 @@ func containerPath() []string {
 	return []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 }
 
-// images writes those of programs anew.
+// images builds those of programs in each run.
 func (m *maker) images(ctx context.Context, s *Supplies) (all []Image, err error) {
 	bin := filepath.Join(m.dir, "bin")
+	ours, earlier := filepath.Join(m.dir, "image"), filepath.Join(m.dir, "image-before")
+	s.Layout = filepath.Join(ours, "oci")
 	group, within := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		m.say("build the image of the operator")
-		made, err := m.operator(within, m.root, "image", "-version", "e2e")
-		s.Layout = filepath.Join(made, "oci")
-		return err
-	})
+	group.Go(func() error { return m.operator(within, m.root, ours, "-version", "e2e") })
 	if s.Before != "" {
 		_, tag := Split(Earlier)
-		all = append(all, Image{Name: Earlier, Tar: filepath.Join(m.dir, "image-before", "stoic.tar")})
-		group.Go(func() error {
-			m.say("build the image of the operator of the commit before")
-			_, err := m.operator(within, s.Before, "image-before", "-version", tag, "-revision", "before")
-			return err
-		})
+		group.Go(func() error { return m.operator(within, s.Before, earlier, "-version", tag, "-revision", "before") })
+		all = append(all, Image{Name: Earlier, Tar: filepath.Join(earlier, "stoic.tar")})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
