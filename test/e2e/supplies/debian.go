@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // packages are taken out of Debian's archive, not installed: they would start services, and outlive the test.
@@ -132,13 +133,23 @@ func (m *maker) system(ctx context.Context, d system, run settings) (Image, erro
 	}
 	c := exec.CommandContext(ctx, filepath.Join(m.debian(), "usr/bin/mmdebstrap"), append(args, release, root, source)...)
 	c.Env = append(os.Environ(), "TMPDIR="+m.dir, "PATH="+filepath.Join(m.debian(), "usr/bin")+":"+os.Getenv("PATH"))
-	if _, err := m.run(ctx, c); err != nil {
+	if err := m.runContained(ctx, c); err != nil {
 		return made, fmt.Errorf("make the image %s: %w", d.image, err)
 	}
 	if err := made.write(root, run); err != nil {
 		return made, err
 	}
 	return made, os.Remove(root)
+}
+
+// runContained runs a command in namespaces of its own. mmdebstrap mounts /proc and /sys below the cache: where it is killed, as the context
+// or this process ends, the kernel ends its processes and its mounts, too.
+func (m *maker) runContained(ctx context.Context, c *exec.Cmd) error {
+	runtime.LockOSThread() // Pdeathsig is about the thread that starts the command
+	defer runtime.UnlockOSThread()
+	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID, Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	_, err := m.run(ctx, c)
+	return err
 }
 
 // source is a line of APT's for a release of Debian, from where this machine has its own packages.

@@ -87,8 +87,10 @@ func Prepare(ctx context.Context, root string, progress io.Writer) (_ *Supplies,
 			err = errors.Join(err, s.Release())
 		}
 	}()
-	if err := m.remove(filepath.Join(m.dir, unfinished+"*")); err != nil { // by a killed run
-		return nil, err
+	for _, left := range []string{unfinished + "*", "mmdebstrap.*"} { // by a killed run
+		if err := m.remove(filepath.Join(m.dir, left)); err != nil {
+			return nil, err
+		}
 	}
 	if s.ControlPlane, err = cluster.Build(ctx, cluster.Options{Source: filepath.Join(root, "localcluster"), Progress: progress}); err != nil {
 		return nil, err
