@@ -189,7 +189,8 @@ func tail(text string, lines int) string {
 // programs compiles what is static: the go tool knows what is up to date.
 func (m *maker) programs(ctx context.Context, s *Supplies) error {
 	bin := filepath.Join(m.dir, "bin")
-	kubernetes := filepath.Join(m.root, "localcluster") // most of kubelet and kubectl is compiled with the control plane
+	// Most of kubelet, kubectl and Helm is compiled with the control plane: in a module of its own Helm takes five minutes, here one.
+	kubernetes := filepath.Join(m.root, "localcluster")
 	version, err := m.goList(ctx, kubernetes, "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
 	if err != nil {
 		return err
@@ -199,7 +200,7 @@ func (m *maker) programs(ctx context.Context, s *Supplies) error {
 		{"kubelet", kubernetes, "./node/kubelet", stamp},
 		{"kubectl", kubernetes, "./node/kubectl", stamp},
 		{"coredns", filepath.Join(m.root, "test/e2e/coredns"), ".", "-s -w"},
-		{"helm", filepath.Join(m.root, "tools/helm"), "helm.sh/helm/v4/cmd/helm", "-s -w"},
+		{"helm", kubernetes, "helm.sh/helm/v4/cmd/helm", "-s -w"},
 		{"pause", m.root, "./test/e2e/pause", "-s -w"},
 		{"deliver", m.root, "./test/e2e/deliver", "-s -w"},
 		{"image", filepath.Join(m.root, "tools/image"), ".", "-s -w"},
