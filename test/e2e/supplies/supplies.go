@@ -201,6 +201,7 @@ func (m *maker) programs(ctx context.Context, s *Supplies) error {
 		{"kubectl", kubernetes, "./node/kubectl", stamp},
 		{"coredns", filepath.Join(m.root, "test/e2e/coredns"), ".", "-s -w"},
 		{"helm", kubernetes, "helm.sh/helm/v4/cmd/helm", "-s -w"},
+		{"stoic", m.root, ".", "-s -w"}, // so that the two images of operators, which are built side by side, do not compile the same
 		{"pause", m.root, "./test/e2e/pause", "-s -w"},
 		{"deliver", m.root, "./test/e2e/deliver", "-s -w"},
 		{"image", filepath.Join(m.root, "tools/image"), ".", "-s -w"},
