@@ -25,7 +25,9 @@ RIGHTS ?=
 # Where control planes keep their objects: etcd (empty), kine, postgres, mariadb, or the URL of a database with {name} in it
 # (docs/storage.md).
 STORE ?=
-ON_STORE = $(if $(filter postgres mariadb,$(STORE)),go run ./test/database $(STORE),STOIC_STORE='$(STORE)')
+# Who serves custom resources: the API server (empty), or aggregated: a server of their own behind it.
+CRS ?=
+ON_STORE = STOIC_CRS='$(CRS)' $(if $(filter postgres mariadb,$(STORE)),go run ./test/database $(STORE),STOIC_STORE='$(STORE)')
 # Not empty: tests of many objects make as many as their names say, not a quarter.
 LARGE ?=
 # A release of Kubernetes other than that of localcluster/go.mod (docs/supported-versions.md).
@@ -87,10 +89,10 @@ unit: ## run the tests that need no control plane
 	@echo "== what is said of known vulnerabilities"
 	cd tools/vuln && go test -count=1 .
 
-integration: ## run the tests on real control planes (KUBERNETES=1.35, STORE=kine: only test/integration, on that)
+integration: ## run the tests on real control planes (KUBERNETES=1.35, STORE=kine, CRS=aggregated: only test/integration, on that)
 	@echo "== integration tests (the first run compiles the control plane: some minutes)"
 	@go run ./cli/cluster/prepare -kubernetes '$(KUBERNETES)' -store '$(STORE)'
-ifneq ($(KUBERNETES)$(STORE),)
+ifneq ($(KUBERNETES)$(STORE)$(CRS),)
 	STOIC_RIGHTS='$(RIGHTS)' STOIC_LARGE='$(LARGE)' STOIC_KUBERNETES='$(KUBERNETES)' $(ON_STORE) go test -count=1 -v -parallel $(PARALLEL) -timeout 45m ./test/integration
 else
 	go test $(RACE) -count=1 -v -parallel 3 -timeout 20m ./cli/cluster
@@ -116,7 +118,7 @@ monitoring: ## see that no panel of the dashboards is empty, on a real Prometheu
 	STOIC_MONITORING=1 PROMETHEUS='$(PROMETHEUS)' go test -count=1 -v -timeout 30m -run TestPanelsShowWhatHappens ./test/monitoring -update
 	go test -count=1 ./test/monitoring -update
 
-faults: ## hold an operator to its end state under every fault; all historic bugs (SEED, OPERATOR='...', STORE)
+faults: ## hold an operator to its end state under every fault; all historic bugs (SEED, OPERATOR='...', STORE, CRS)
 	@go run ./cli/cluster/prepare -store '$(STORE)'
 	@$(ON_STORE) go run ./test/faults -seed $(SEED) -operator '$(OPERATOR)'
 

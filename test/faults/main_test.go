@@ -61,7 +61,7 @@ func TestSubjects(t *testing.T) {
 		}
 		return names
 	}
-	for words, want := range map[string]string{"": "[training foobar crontab mydeployment mpi mpi-v2beta1 foobarset foobarset-apart foo]", "-subject mpi-v2beta1": "[mpi-v2beta1]", "-subject foobar": "[foobar]", "-subject foobar,training": "[training foobar]",
+	for words, want := range map[string]string{"": "[training foobar crontab mydeployment mpi mpi-v2beta1 training-converted foobarset foobarset-apart foo]", "-subject mpi-v2beta1": "[mpi-v2beta1]", "-subject foobar": "[foobar]", "-subject foobar,training": "[training foobar]",
 		"-operator x": "[training]", "-operator x -subject foobar": "[foobar]", "-scenarios foobar-target,fail": "[training foobar]",
 		"-plan G1/foobar-target/x": "[foobar]"} {
 		if got := fmt.Sprint(found(strings.Fields(words)...)); got != want {
@@ -163,7 +163,7 @@ func TestPlanes(t *testing.T) {
 		}
 		found = append(found, fmt.Sprint(slices.Sorted(maps.Keys(names))))
 	}
-	if want := []string{"[crontab foo foobar foobarset foobarset-apart mpi mydeployment training]", "[mpi-v2beta1]"}; !slices.Equal(found, want) {
+	if want := []string{"[crontab foo foobar foobarset foobarset-apart mpi mydeployment training]", "[mpi-v2beta1]", "[training-converted]"}; !slices.Equal(found, want) {
 		t.Errorf("control planes of %v, want %v", found, want)
 	}
 }

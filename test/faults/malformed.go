@@ -46,7 +46,11 @@ func malformedOn(ctx context.Context, o options, stage *plans.Stage, programs []
 	if err != nil {
 		return fmt.Errorf("read the administrator's kubeconfig: %w", err)
 	}
-	of := malformed.Options{Root: o.root, Dir: dir, Config: config, Seed: o.seed, Most: malformedOfKind, Round: malformedAtOnce, List: o.list, Say: say, Wanted: o.mutation}
+	definitions, err := clientcmd.BuildConfigFromFlags("", stage.DefinitionsKubeconfig())
+	if err != nil {
+		return fmt.Errorf("read the kubeconfig for definitions: %w", err)
+	}
+	of := malformed.Options{Root: o.root, Dir: dir, Config: config, Definitions: definitions, Seed: o.seed, Most: malformedOfKind, Round: malformedAtOnce, List: o.list, Say: say, Wanted: o.mutation}
 	switch {
 	case o.plan != "":
 		of.Most = 1

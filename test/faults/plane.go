@@ -76,7 +76,7 @@ func onOne(ctx context.Context, o options, scenarios []scenario.Scenario, t *tal
 	if !o.onlyMalformed() {
 		onSandboxes(ctx, o, stage, scenarios, t, say)
 	}
-	if o.wantsMalformed() && ctx.Err() == nil {
+	if o.wantsMalformed() && slices.ContainsFunc(all, func(p plans.Program) bool { return p.Watches != nil }) && ctx.Err() == nil {
 		stage.Rest()
 		return malformedOn(ctx, o, stage, all, dir, t, say)
 	}

@@ -72,7 +72,7 @@ func TestMigrate(t *testing.T) {
 		return err == nil, fmt.Sprint(err)
 	})
 	m.store(t, namespace)
-	r.kubectl(t, nil, "patch", "crd", "gadgets.example.com", "--type=json", "-p",
+	r.define(t, "patch", "crd", "gadgets.example.com", "--type=json", "-p",
 		`[{"op":"replace","path":"/spec/versions/0/storage","value":true},{"op":"replace","path":"/spec/versions/1/storage","value":false}]`)
 	await(t, "new objects to be stored as v1", func() (bool, string) {
 		versions := m.storedVersions(t)
@@ -165,7 +165,7 @@ func (m *migrating) calls(t *testing.T, code int, out string, says ...string) {
 
 func (m *migrating) storedVersions(t *testing.T) string {
 	t.Helper()
-	return "[" + m.kubectl(t, nil, "get", "crd", "gadgets.example.com", "-o", "jsonpath={.status.storedVersions[*]}") + "]"
+	return "[" + m.define(t, "get", "crd", "gadgets.example.com", "-o", "jsonpath={.status.storedVersions[*]}") + "]"
 }
 
 // versions of all objects: they change with each write.
@@ -197,7 +197,7 @@ func (m *migrating) since(t *testing.T, before map[string]string) (written int) 
 // names a UID makes none.
 func (m *migrating) withoutTheOld(t *testing.T, ns string) {
 	t.Helper()
-	m.kubectl(t, nil, "patch", "crd", "gadgets.example.com", "--type=json", "-p", `[{"op":"remove","path":"/spec/versions/1"}]`)
+	m.define(t, "patch", "crd", "gadgets.example.com", "--type=json", "-p", `[{"op":"remove","path":"/spec/versions/1"}]`)
 	await(t, "the old version to be gone", func() (bool, string) {
 		_, err := m.dynamic.Resource(runtimeschema.GroupVersionResource{Group: "example.com", Version: "v1alpha1", Resource: "gadgets"}).List(t.Context(), metav1.ListOptions{Limit: 1})
 		return apierrors.IsNotFound(err), fmt.Sprint(err)

@@ -47,7 +47,7 @@ func (k *servedKind) webhookFails(t, whole *testing.T, r *rig, others []*servedK
 	}
 	restart := func() {
 		t.Helper()
-		k.process = operator.Started(whole, k.options)
+		k.process = operator.Started(whole, k.webhook.Options)
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		if err := k.process.AwaitReady(ctx); err != nil {
@@ -67,17 +67,17 @@ func (k *servedKind) webhookFails(t, whole *testing.T, r *rig, others []*servedK
 	k.listed(t, "after a restart of the webhook")
 
 	kill()
-	k.certificate(t, time.Now())
+	k.certify(t, time.Now())
 	restart()
 	check("a certificate that another authority has signed", "certificate signed by unknown authority")
 
 	kill()
-	k.trust(t, r, k.certificate(t, time.Now().Add(-3*time.Hour)))
+	k.trust(t, r, k.certify(t, time.Now().Add(-3*time.Hour)))
 	restart()
 	k.awaitFailure(t, "certificate has expired")
 	check("a certificate that has ended", "certificate has expired")
 
-	k.trust(t, r, k.certificate(t, time.Now())) // it is read again, without a restart
+	k.trust(t, r, k.certify(t, time.Now())) // it is read again, without a restart
 	k.listed(t, "with a certificate that was renewed")
 
 	if err := k.process.Pause(); err != nil {
@@ -93,7 +93,7 @@ func (k *servedKind) webhookFails(t, whole *testing.T, r *rig, others []*servedK
 // trust an authority from now on.
 func (k *servedKind) trust(t *testing.T, r *rig, authority []byte) {
 	t.Helper()
-	r.kubectl(t, nil, "patch", "crd", k.plural+"."+k.Group, "--type=json", "-p",
+	r.define(t, "patch", "crd", k.plural+"."+k.Group, "--type=json", "-p",
 		`[{"op":"replace","path":"/spec/conversion/webhook/clientConfig/caBundle","value":"`+base64.StdEncoding.EncodeToString(authority)+`"}]`)
 }
 

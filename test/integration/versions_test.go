@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,8 +20,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"stoic/cli/cluster"
-	"stoic/controller/access"
-	"stoic/controller/conversion"
 	versionsmanifest "stoic/controller/conversion/manifest"
 	"stoic/convert/versions"
 	crontabversions "stoic/examples/operators/crontab"
@@ -49,10 +46,9 @@ type servedKind struct {
 	resource func(version string) dynamic.ResourceInterface
 
 	namespace string
-	process   *operator.Process // its webhook, and how that was started
-	options   operator.Options
-	folder    string // of the webhook's certificate
-	objects   int    // in the namespace
+	webhook   *served.Webhook
+	process   *operator.Process // of the webhook
+	objects   int               // in the namespace
 }
 
 // TestVersions: objects of several kinds are written, read, listed, watched and patched in all their versions, malformed ones among
@@ -96,17 +92,13 @@ func (k *servedKind) serve(t, whole *testing.T, r *rig, ns string) crdv1.Webhook
 	t.Helper()
 	k.namespace = ns
 	k.resource = func(version string) dynamic.ResourceInterface { return k.in(r, version).Namespace(k.namespace) }
-	address, err := operator.Address()
-	if err != nil {
+	var err error
+	if k.webhook, err = served.NewWebhook(whole.TempDir(), k.command...); err != nil {
 		t.Fatal(err)
 	}
-	k.folder = whole.TempDir()
-	authority := k.certificate(t, time.Now())
-	url := "https://" + address + conversion.Path
-	k.options = operator.Options{Command: append(slices.Clone(k.command), "--conversion-bind-address", address, "--conversion-cert-path", k.folder,
-		"--metrics-bind-address", "{metrics}", "--health-probe-bind-address", "{probes}")}
-	k.process = operator.InTest(whole, k.options)
-	return crdv1.WebhookClientConfig{URL: &url, CABundle: authority}
+	authority := k.certify(t, time.Now())
+	k.process = operator.InTest(whole, k.webhook.Options)
+	return k.webhook.Client(authority)
 }
 
 // run what every kind is to stand.
@@ -164,17 +156,12 @@ func (k *servedKind) all() []string {
 	return all
 }
 
-// certificate of the webhook, for an hour from a time on. It returns the authority that has signed it.
-func (k *servedKind) certificate(t *testing.T, from time.Time) (authority []byte) {
+// certify the webhook for an hour from a time on. It returns the authority that has signed its certificate.
+func (k *servedKind) certify(t *testing.T, from time.Time) (authority []byte) {
 	t.Helper()
-	authority, crt, key, err := versionsmanifest.Certificate(from, time.Hour, "127.0.0.1")
+	authority, err := k.webhook.Certify(from, time.Hour)
 	if err != nil {
 		t.Fatal(err)
-	}
-	for name, text := range map[string][]byte{access.CertFile: crt, access.KeyFile: key} {
-		if err := os.WriteFile(filepath.Join(k.folder, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
 	}
 	return authority
 }

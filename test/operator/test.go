@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"maps"
@@ -33,6 +34,9 @@ func Store() string {
 	return strings.ReplaceAll(os.Getenv("STOIC_STORE"), "{name}", "stoic_"+strings.ToLower(rand.Text()[:12]))
 }
 
+// CRs is who serves custom resources in a control plane of tests, as STOIC_CRS says (docs/storage.md): the API server if it says nothing.
+func CRs() string { return os.Getenv("STOIC_CRS") }
+
 // Cluster starts a control plane for a test, and returns it with what reaches it as the administrator, without a limit of
 // requests. Unless the options say otherwise the kubeconfig "operator" is that of User.
 func Cluster(t test, o cluster.Options) (*cluster.Cluster, *rest.Config) {
@@ -42,7 +46,7 @@ func Cluster(t test, o cluster.Options) (*cluster.Cluster, *rest.Config) {
 		maps.Copy(users, o.Users)
 		o.Users = users
 	}
-	o.Store = Store()
+	o.Store, o.CRs = Store(), cmp.Or(o.CRs, CRs())
 	c, err := cluster.Start(context.Background(), o)
 	if err != nil {
 		t.Fatal("start a control plane:", err)

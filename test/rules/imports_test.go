@@ -115,9 +115,9 @@ func allowed() map[string][]string {
 		"stoic/test/faults/history":  append([]string{"k8s.io/client-go/..."}, untyped...),
 		"stoic/test/faults/oracle":   append([]string{"stoic/test/faults/history", "stoic/test/faults/proxy"}, untyped...),
 		"stoic/test/faults/plans": append([]string{"stoic/cli/cluster", "stoic/test/faults/sandbox", "stoic/test/faults/history", "stoic/test/faults/oracle",
-			"stoic/test/faults/proxy", "stoic/test/faults/scenario", "stoic/test/operator", "k8s.io/api/core/v1", "k8s.io/client-go/..."}, untyped...),
+			"stoic/test/faults/proxy", "stoic/test/faults/scenario", "stoic/test/operator", "stoic/test/served", "k8s.io/api/core/v1", "k8s.io/client-go/..."}, untyped...),
 		"stoic/test/faults/proxy": append([]string{"k8s.io/client-go/..."}, untyped...),
-		"stoic/test/faults/scenario": append([]string{"stoic/controller/watch", "stoic/convert", "stoic/examples/operators/...", "stoic/schema", "stoic/test/faults/history", "stoic/test/faults/oracle",
+		"stoic/test/faults/scenario": append([]string{"stoic/controller/watch", "stoic/convert", "stoic/convert/versions", "stoic/examples/operators/...", "stoic/schema", "stoic/test/faults/history", "stoic/test/faults/oracle", "stoic/training/versions",
 			"stoic/training", "stoic/training/kinds", "stoic/training/kinds/v2beta1", "stoic/training/operator", "k8s.io/client-go/..."}, untyped...),
 		"stoic/test/faults/seeded":          {},
 		"stoic/test/faults/simulation":      {"stoic/controller", "stoic/training/operator", "stoic/schema", "stoic/training", "stoic/training/kinds", "stoic/test/faults/apimodel", "k8s.io/client-go/rest"},
@@ -125,14 +125,14 @@ func allowed() map[string][]string {
 		"stoic/test/faults/apimodel/server": append([]string{"stoic/test/faults/apimodel"}, untyped...),
 		"stoic/test/decision":               append([]string{"stoic/controller", "stoic/schema"}, untyped...),
 		"stoic/test/golden":                 {},
-		"stoic/test/served":                 {"stoic/controller/conversion", "stoic/controller/conversion/manifest", "stoic/convert/versions", "stoic/test/golden", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"},
+		"stoic/test/served":                 {"stoic/controller/access", "stoic/controller/conversion", "stoic/controller/conversion/manifest", "stoic/convert/versions", "stoic/test/golden", "stoic/test/operator", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"},
 		"stoic/test/source":                 {},
 		"stoic/test/untyped":                append([]string{"stoic/schema"}, untyped...),
 		"stoic/test/integration":            {},
 		"stoic/test/monitoring":             {"stoic/deploy/monitoring", "stoic/test/bench/plot"},
 		"stoic/test/operator":               {"stoic/cli/cluster", "stoic/test/bench/measure", "k8s.io/client-go/..."},
 		"stoic/test/rules":                  {},
-		"stoic/test/faults/disruption":      append([]string{"stoic/cli/cluster", "stoic/schema", "stoic/test/operator", "stoic/training", "stoic/training/kinds", "k8s.io/api/...", "k8s.io/client-go/..."}, untyped...),
+		"stoic/test/faults/disruption":      append([]string{"stoic/cli/cluster", "stoic/schema", "stoic/test/operator", "stoic/test/served", "stoic/training", "stoic/training/kinds", "stoic/training/versions", "k8s.io/api/...", "k8s.io/client-go/..."}, untyped...),
 	}
 }
 

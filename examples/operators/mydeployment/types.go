@@ -41,7 +41,7 @@ type MyDeploymentSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.selector is immutable"
 	Selector metav1.LabelSelector `json:"selector" stoic:"required"`
 	// What the pods are like. A change replaces them.
-	Template corev1.PodTemplateSpec `json:"template" stoic:"required"`
+	Template *corev1.PodTemplateSpec `json:"template" stoic:"required"`
 	// How pods are replaced.
 	// +kubebuilder:default={}
 	// +optional
@@ -61,6 +61,8 @@ type MyDeploymentSpec struct {
 	Stored json.RawMessage `json:"-"`
 	// Hash of what is stored; pods are labelled with it.
 	Hash string `json:"-"`
+	// Labels of the template.
+	Labels map[string]string `json:"-"`
 }
 
 // Strategy says how many pods there may be more, and fewer, than replicas. Not both can be zero.

@@ -26,7 +26,7 @@ const (
 func rules() []convert.Option {
 	return []convert.Option{convert.And[corev1.PodTemplateSpec]((*convert.Reader).PodTemplate), convert.And[metav1.LabelSelector]((*convert.Reader).Selector),
 		convert.Verbatim(store, "spec", "template"), convert.Default(fill), convert.Validate(check),
-		convert.Slim(func(d *MyDeployment) { d.Spec.Template.Spec = corev1.PodSpec{} })} // pods are made of what store keeps
+		convert.Slim(func(d *MyDeployment) { d.Spec.Template = nil })} // pods are made of what store and fill keep
 }
 
 // store keeps the template, and its hash. The text is that of the stored object with its keys in order, so the hash is the same for
@@ -36,8 +36,9 @@ func store(d *MyDeployment, text []byte) {
 	d.Spec.Stored, d.Spec.Hash = text, hex.EncodeToString(sum[:5])
 }
 
-// fill in what a CRD without defaults leaves out.
+// fill in what a CRD without defaults leaves out, and what is kept of the template.
 func fill(d *MyDeployment) {
+	d.Spec.Labels = d.Spec.Template.Labels
 	replicas, deadline, share := int32(1), int32(600), intstr.FromString("25%")
 	d.Spec.Replicas, d.Spec.ProgressDeadlineSeconds = cmp.Or(d.Spec.Replicas, &replicas), cmp.Or(d.Spec.ProgressDeadlineSeconds, &deadline)
 	d.Spec.Strategy.MaxSurge, d.Spec.Strategy.MaxUnavailable = cmp.Or(d.Spec.Strategy.MaxSurge, &share), cmp.Or(d.Spec.Strategy.MaxUnavailable, &share)
@@ -74,7 +75,7 @@ func check(d *MyDeployment) (problems []schema.Problem) {
 
 // labels of the pods.
 func (d *MyDeployment) labels() labels.Set {
-	return labels.Merge(d.Spec.Template.Labels, labels.Set{hashLabel: d.Spec.Hash})
+	return labels.Merge(d.Spec.Labels, labels.Set{hashLabel: d.Spec.Hash})
 }
 
 // claims are the pods that a MyDeployment selects.

@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,8 +87,10 @@ func (g *environment) namespace(ctx context.Context, name string) error {
 	return nil
 }
 
-// crd is the file of the kind's CRD as it is shipped.
-func (e Env) crd(plural string) string { return filepath.Join(e.Root, "deploy/crd", plural+".yaml") }
+// crd is the file of the kind's CRD: as it is shipped, unless the plan's webhook converts the kind.
+func (e Env) crd(plural string) string {
+	return filepath.Join(cmp.Or(e.crds, filepath.Join(e.Root, "deploy/crd")), plural+".yaml")
+}
 
 func (e Env) fixture(name string) string { return filepath.Join(e.Root, "test/fixtures", name) }
 

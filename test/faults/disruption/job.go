@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"stoic/training"
+	"stoic/training/kinds"
 )
 
 // job is what a plan submits.
@@ -78,15 +79,21 @@ func (j job) pods() (sum int) {
 }
 
 func (g *environment) jobs(kind *training.Kind, namespace string) dynamic.ResourceInterface {
-	return g.dynamic.Resource(runtimeschema.GroupVersionResource{Group: kind.Group, Version: kind.Version, Resource: kind.Plural}).Namespace(namespace)
+	return g.jobsAs(kind.Version, kind, namespace)
 }
 
-// submit makes jobs. A kind that has just been established is not yet served by every handler: 404 is tried again.
+// jobsAs are the jobs of a kind in one of its versions.
+func (g *environment) jobsAs(version string, kind *training.Kind, namespace string) dynamic.ResourceInterface {
+	return g.dynamic.Resource(runtimeschema.GroupVersionResource{Group: kind.Group, Version: version, Resource: kind.Plural}).Namespace(namespace)
+}
+
+// submit makes jobs, in the version that their authors write. A kind that has just been established is not yet served by every handler:
+// 404 is tried again.
 func (g *environment) submit(ctx context.Context, jobs ...job) error {
 	for _, j := range jobs {
 		var refused error
 		_, err := g.await(ctx, settled, j.String()+" to be taken", func(ctx context.Context) (bool, string) {
-			_, err := g.jobs(j.kind, j.namespace).Create(ctx, j.object(), metav1.CreateOptions{})
+			err := g.create(ctx, g.authored(j.kind), j)
 			if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsMethodNotSupported(err) {
 				refused = err
 			}
@@ -97,6 +104,22 @@ func (g *environment) submit(ctx context.Context, jobs ...job) error {
 		}
 	}
 	return nil
+}
+
+// authored is the version in which authors write jobs of a kind: one that is converted, if there is one.
+func (e Env) authored(kind *training.Kind) string {
+	if e.webhook != nil && kind.Name == kinds.TFJob().Name {
+		return converting
+	}
+	return kind.Version
+}
+
+// create a job in a version of its kind; all that these jobs have is in the same place in each.
+func (g *environment) create(ctx context.Context, version string, j job) error {
+	object := j.object()
+	object.SetAPIVersion(j.kind.Group + "/" + version)
+	_, err := g.jobsAs(version, j.kind, j.namespace).Create(ctx, object, metav1.CreateOptions{})
+	return err //nolint:wrapcheck // the caller tells its status
 }
 
 // state of a job: its last condition that is True, or "".

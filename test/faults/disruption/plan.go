@@ -7,6 +7,9 @@ type Env struct {
 	Operator string // the operator's program
 	Root     string // the checkout: control planes are built from its folder localcluster, fixtures are in test/
 	Log      func(format string, values ...any)
+
+	crds    string   // the folder of the kinds' CRDs; "" for those that are shipped
+	webhook *webhook // that converts TFJobs; nil where they have one version
 }
 
 // Plan is one disruption. Run returns what was wrong with the operator, or that the plan could not be carried out.
@@ -20,10 +23,15 @@ func Plans(seed uint64) []Plan {
 	return []Plan{
 		{"status subresource missing, then added", "G15", statusAdded},
 		{"store rewound by 1000 revisions", "G16", rewound{1_000}.run},
-		{"versions flipped", "G15", versionsFlipped},
+		{"versions flipped", "G15", flipped{"v2"}.run},
 		{"conversion webhook dead", "G15", conversionDead},
+		converted(Plan{"status subresource missing, then added", "G15", statusAdded}),
+		converted(Plan{"versions flipped", "G15", flipped{converting}.run}),
+		converted(Plan{"webhook killed, then started", "G15", conversionKilled}),
 		{"store rewound by 10000 revisions", "G16", rewound{10_000}.run},
 		{"every set of CRDs at start", "G15", everySet},
 		{"CRD deleted and made anew 20 times", "G15", madeAnew{seed, 20}.run},
+		converted(Plan{"every set of CRDs at start", "G15", everySet}),
+		converted(Plan{"CRD deleted and made anew 20 times", "G15", madeAnew{seed, 20}.run}),
 	}
 }

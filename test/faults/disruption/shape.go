@@ -8,7 +8,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"stoic/test/operator"
 	"stoic/training"
@@ -109,51 +108,63 @@ func deadWebhook() (map[string]any, error) {
 
 // conversionDead: no TFJob can be read, as the webhook that converts them is gone; then nothing converts any more.
 func conversionDead(ctx context.Context, env Env) error {
-	return under(ctx, env, storeOlder, func(ctx context.Context, g *environment) error {
-		before := job{kinds.TFJob(), shapes, "before", 2, 0}
-		if err := g.submit(ctx, before); err != nil {
-			return err
-		}
-		if _, err := g.awaitEnds(ctx, endLimit, before); err != nil {
-			return err
-		}
-		webhook, err := deadWebhook()
-		if err != nil {
-			return err
-		}
-		if err := g.convertBy(ctx, webhook); err != nil {
-			return err
-		}
-		during := job{kinds.TFJob(), shapes, "during", 2, 100 * time.Millisecond}
-		if err := g.submitOlder(ctx, during); err != nil {
-			return err
-		}
-		wait(ctx, outage)
-		if _, err := g.state(ctx, during); err == nil {
-			return errors.New("the job can be read: this plan broke nothing")
-		}
-		if err := g.convertBy(ctx, map[string]any{"strategy": "None"}); err != nil {
-			return err
-		}
-		took, err := g.awaitEnds(ctx, repairLimit, during, before)
-		g.Log("the job was over %s after the webhook was taken away", took.Round(time.Millisecond))
-		if err != nil {
-			return err
-		}
-		_, err = g.awaitSound(ctx, endLimit, shapes, before, during)
-		return err
-	})
+	return under(ctx, env, storeOlder, conversionFails{stored: older,
+		breaks: func(ctx context.Context, g *environment) error {
+			webhook, err := deadWebhook()
+			if err != nil {
+				return err
+			}
+			return g.convertBy(ctx, webhook)
+		},
+		repairs: func(ctx context.Context, g *environment) error {
+			return g.convertBy(ctx, map[string]any{"strategy": "None"})
+		},
+	}.run)
 }
 
-// submitOlder makes a job in the version that is stored, which needs no conversion.
-func (g *environment) submitOlder(ctx context.Context, j job) error {
-	object := j.object()
-	object.SetAPIVersion(j.kind.Group + "/" + older)
-	resource := runtimeschema.GroupVersionResource{Group: j.kind.Group, Version: older, Resource: j.kind.Plural}
-	if _, err := g.dynamic.Resource(resource).Namespace(j.namespace).Create(ctx, object, metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("submit %s as %s: %w", j, older, err)
+// conversionKilled: our own webhook converts every TFJob that the operator reads, and is killed for a while.
+func conversionKilled(ctx context.Context, env Env) error {
+	return under(ctx, env, flip(converting, true), conversionFails{stored: converting,
+		breaks:  func(context.Context, *environment) error { return env.webhook.kill() },
+		repairs: func(ctx context.Context, _ *environment) error { return env.webhook.start(ctx) },
+	}.run)
+}
+
+// conversionFails for a while: no job can be read that is stored in another version than v1.
+type conversionFails struct {
+	stored          string
+	breaks, repairs func(context.Context, *environment) error
+}
+
+func (c conversionFails) run(ctx context.Context, g *environment) error {
+	before := job{kinds.TFJob(), shapes, "before", 2, 0}
+	if err := g.submit(ctx, before); err != nil {
+		return err
 	}
-	return nil
+	if _, err := g.awaitEnds(ctx, endLimit, before); err != nil {
+		return err
+	}
+	if err := c.breaks(ctx, g); err != nil {
+		return err
+	}
+	during := job{kinds.TFJob(), shapes, "during", 2, 100 * time.Millisecond}
+	if err := g.create(ctx, c.stored, during); err != nil { // what is stored as it is written needs no conversion
+		return fmt.Errorf("submit %s as %s: %w", during, c.stored, err)
+	}
+	wait(ctx, outage)
+	if _, err := g.state(ctx, during); err == nil {
+		return errors.New("the job can be read: this plan broke nothing")
+	}
+	if err := c.repairs(ctx, g); err != nil {
+		return err
+	}
+	took, err := g.awaitEnds(ctx, repairLimit, during, before)
+	g.Log("the job was over %s after jobs could be converted again", took.Round(time.Millisecond))
+	if err != nil {
+		return err
+	}
+	_, err = g.awaitSound(ctx, endLimit, shapes, before, during)
+	return err
 }
 
 // flip says which version is stored and whether v1 is served.
@@ -171,15 +182,17 @@ func flip(stored string, served bool) func(*unstructured.Unstructured) {
 	}
 }
 
-// versionsFlipped: a second version comes, is stored instead, and for a while is the only one.
-func versionsFlipped(ctx context.Context, env Env) error {
+// flipped: another version is stored instead of v1, to and fro, and for a while v1 is not served. Where the kind has no other, it gets one.
+type flipped struct{ other string }
+
+func (f flipped) run(ctx context.Context, env Env) error {
 	return under(ctx, env, func(*unstructured.Unstructured) {}, func(ctx context.Context, g *environment) error {
 		stays := job{kinds.TFJob(), shapes, "stays", 2, 0}
 		jobs := []job{stays}
 		if err := g.submit(ctx, stays); err != nil {
 			return err
 		}
-		for n, stored := range []string{"v1", "v2", "v1", "v2"} {
+		for n, stored := range []string{"v1", f.other, "v1", f.other} {
 			if err := g.change(ctx, tfJobs, flip(stored, true)); err != nil {
 				return err
 			}
@@ -188,7 +201,7 @@ func versionsFlipped(ctx context.Context, env Env) error {
 				return fmt.Errorf("flip %d, stored as %s: %w", n, stored, err)
 			}
 		}
-		if err := g.change(ctx, tfJobs, flip("v2", false)); err != nil {
+		if err := g.change(ctx, tfJobs, flip(f.other, false)); err != nil {
 			return err
 		}
 		if _, err := g.await(ctx, recoveryLimit, "the operator to see that v1 is not served", func(ctx context.Context) (bool, string) {
@@ -197,7 +210,7 @@ func versionsFlipped(ctx context.Context, env Env) error {
 		}); err != nil {
 			return err
 		}
-		if err := g.change(ctx, tfJobs, flip("v2", true)); err != nil {
+		if err := g.change(ctx, tfJobs, flip(f.other, true)); err != nil {
 			return err
 		}
 		jobs = append(jobs, job{kinds.TFJob(), shapes, "last", 1, 100 * time.Millisecond})

@@ -39,6 +39,7 @@ type plane struct {
 	kinds      []*kind
 	programs   []*program
 	client     dynamic.Interface
+	defined    dynamic.Interface // where custom resources are defined
 	typed      kubernetes.Interface
 	raw        rest.Interface
 	sight      *sight
@@ -68,6 +69,9 @@ func open(ctx context.Context, o Options) (p *plane, err error) {
 	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
 	if p.client, err = dynamic.NewForConfig(config); err != nil {
 		return nil, fmt.Errorf("make the administrator's client: %w", err)
+	}
+	if p.defined, err = dynamic.NewForConfig(o.Definitions); err != nil {
+		return nil, fmt.Errorf("make the client that defines custom resources: %w", err)
 	}
 	if p.typed, err = kubernetes.NewForConfig(config); err != nil {
 		return nil, fmt.Errorf("make the administrator's client: %w", err)
@@ -101,7 +105,7 @@ func (p *plane) namespace(ctx context.Context, name string) error {
 
 // takeAnything puts the open CRD of a kind in the place of the one that is there, and waits until it has an effect.
 func (p *plane) takeAnything(ctx context.Context, k *kind) error {
-	all := p.client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	all := p.defined.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 	if err := p.await(ctx, "the open CRD of "+k.name+" to be taken", func() (bool, string) {
 		now, err := all.Get(ctx, k.open.GetName(), metav1.GetOptions{})
 		if err == nil {

@@ -21,9 +21,9 @@ import (
 type Options struct {
 	// Root is the checkout; Dir takes logs and the evidence of failures.
 	Root, Dir string
-	// Config is the administrator's.
-	Config   *rest.Config
-	Programs []Program
+	// Config is the administrator's, and Definitions is the same where custom resources are defined.
+	Config, Definitions *rest.Config
+	Programs            []Program
 	// Seed draws the mutations; Most is how many of each kind are tried, at least that many stored ones, if there are as many.
 	Seed uint64
 	Most int

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +22,7 @@ import (
 	"stoic/test/faults/sandbox"
 	"stoic/test/faults/scenario"
 	"stoic/test/operator"
+	"stoic/test/served"
 )
 
 // bystander is the name of an object that has nothing to do with any job.
@@ -52,6 +54,7 @@ type Stage struct {
 	cluster  *cluster.Cluster
 	admin    dynamic.Interface
 	typed    kubernetes.Interface
+	webhooks []*operator.Process
 	recorder *history.Recorder
 	// stopRecording ends the recorder, after the last plan.
 	stopRecording context.CancelFunc
@@ -90,16 +93,23 @@ func Open(ctx context.Context, o Options) (s *Stage, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	served := cluster.Options{Source: filepath.Join(o.Root, "localcluster"), Users: map[string]string{}, History: true, Store: operator.Store(), Progress: sayer(o.Say)}
+	options := cluster.Options{Source: filepath.Join(o.Root, "localcluster"), Users: map[string]string{}, History: true, Store: operator.Store(), CRs: operator.CRs(), Progress: sayer(o.Say)}
 	var scenarios []scenario.Scenario
 	for _, p := range o.Programs {
-		served.Users[p.Name] = p.User
+		options.Users[p.Name] = p.User
 		for _, file := range p.CRDs {
-			served.CRDs = append(served.CRDs, filepath.Join(o.Root, file))
+			options.CRDs = append(options.CRDs, filepath.Join(o.Root, file))
+		}
+		if p.Converted != nil {
+			folder, err := s.convert(ctx, p)
+			if err != nil {
+				return s, fmt.Errorf("serve %s in all versions: %w", p.Converted.Kind.Name, err)
+			}
+			options.CRDs = append(options.CRDs, folder)
 		}
 		scenarios = append(scenarios, p.Scenarios...)
 	}
-	if s.cluster, err = cluster.Start(ctx, served); err != nil {
+	if s.cluster, err = cluster.Start(ctx, options); err != nil {
 		return s, fmt.Errorf("start the control plane: %w", err)
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", s.cluster.Kubeconfig())
@@ -131,6 +141,35 @@ func Open(ctx context.Context, o Options) (s *Stage, err error) {
 		}
 	}
 	return s, nil
+}
+
+// convert starts the webhook of a program and returns a folder of CRDs with a kind that it converts.
+func (s *Stage) convert(ctx context.Context, p Program) (crds string, err error) {
+	dir := filepath.Join(s.options.Dir, "webhook")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("make a folder for the webhook: %w", err)
+	}
+	webhook, err := served.NewWebhook(dir, append(p.Command[:1:1], p.Converted.Command...)...)
+	if err != nil {
+		return "", err
+	}
+	authority, err := webhook.Certify(time.Now(), 24*time.Hour)
+	if err != nil {
+		return "", err
+	}
+	webhook.Options.Log = filepath.Join(dir, "webhook.log")
+	process, err := operator.Start(webhook.Options)
+	if err != nil {
+		return "", err
+	}
+	s.webhooks = append(s.webhooks, process)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if err := process.AwaitReady(ctx); err != nil {
+		return "", err
+	}
+	crds = filepath.Join(dir, "crd")
+	return crds, served.CRDs(crds, filepath.Join(s.options.Root, p.Converted.Folder), p.Converted.File, p.Converted.Kind, webhook.Client(authority))
 }
 
 // openSandboxes opens one for each operator, in the same namespaces.
@@ -197,6 +236,20 @@ func (s *Stage) Close() error {
 	if s.cluster != nil {
 		failed = append(failed, s.cluster.Stop())
 	}
+	failed = append(failed, s.closeWebhooks(ctx))
+	return errors.Join(failed...)
+}
+
+// closeWebhooks ends them. One that was never asked has shown nothing.
+func (s *Stage) closeWebhooks(ctx context.Context) error {
+	var failed []error
+	for _, process := range s.webhooks {
+		n, _, err := process.Sample(ctx, served.Converted)
+		if err == nil && n == 0 {
+			err = errors.New("a webhook has converted nothing")
+		}
+		failed = append(failed, err, process.Stop(ctx))
+	}
 	return errors.Join(failed...)
 }
 
@@ -212,8 +265,9 @@ func (s *Stage) Rest() {
 	s.recorder.Wait()
 }
 
-// Kubeconfig of the administrator, and of the user of an operator.
+// Kubeconfig of the administrator, the same where custom resources are defined, and that of the user of an operator.
 func (s *Stage) Kubeconfig() string                    { return s.cluster.Kubeconfig() }
+func (s *Stage) DefinitionsKubeconfig() string         { return s.cluster.DefinitionsKubeconfig() }
 func (s *Stage) UserKubeconfig(operator string) string { return s.cluster.UserKubeconfig(operator) }
 
 // name of the next job. All have the same length, so that sizes do not differ; none is a prefix of another.

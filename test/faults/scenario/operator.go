@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"stoic/controller/watch"
+	"stoic/convert/versions"
 	"stoic/test/faults/oracle"
 )
 
@@ -31,7 +32,9 @@ type Operator struct {
 	Unwatched []schema.GroupVersionResource
 	// Apart: a CRD of it has the name of another operator's, so it needs a control plane of its own.
 	Apart bool
-	Rules oracle.Rules
+	// Converted: a kind is served in all its versions, by a webhook of the same program; nil: none is.
+	Converted *Conversion
+	Rules     oracle.Rules
 	// Statuses that the operator never writes, as merge patches, by what they are called.
 	Statuses map[string]any
 	// Contents that others write into a dependent and that the operator puts right, as merge patches, by the plural of its
@@ -66,9 +69,18 @@ type Operator struct {
 	Scenarios []Scenario
 }
 
+// Conversion says how a kind is served in all its versions.
+type Conversion struct {
+	Kind versions.Kind
+	// Folder has the CRDs that are installed, and File is that of the kind in it.
+	Folder, File string
+	// Command is what the operator's program is told to serve the webhook.
+	Command []string
+}
+
 // Operators are all that the rig takes.
 func Operators() []*Operator {
-	all := []*Operator{training(), fooBars(), cronTabs(), myDeployments(), mpi(), mpiV2Beta1(), fooBarSets(), fooBarSetsApart(), foos()}
+	all := []*Operator{training(), fooBars(), cronTabs(), myDeployments(), mpi(), mpiV2Beta1(), trainingConverted(), fooBarSets(), fooBarSetsApart(), foos()}
 	for _, o := range all {
 		for i := range o.Scenarios {
 			s := &o.Scenarios[i]

@@ -161,7 +161,9 @@ func (a Actor) create(ctx context.Context, s Scenario) error {
 	if subject.Namespace == "" {
 		u.SetLabels(map[string]string{SandboxLabel: a.Namespace})
 	}
-	return a.store(ctx, a.Primary(), u)
+	written := subject.Resource
+	written.Version = u.GroupVersionKind().Version // authors may write another version than the operator reads
+	return a.store(ctx, a.Client.Resource(written).Namespace(subject.Namespace), u)
 }
 
 // store creates an object, if it is not there.

@@ -1,0 +1,93 @@
+package disruption
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"stoic/test/operator"
+	"stoic/test/served"
+	trainingversions "stoic/training/versions"
+)
+
+// converting is the version in which authors write TFJobs where our webhook converts them.
+const converting = "v1beta2"
+
+// webhook is the one of this checkout, in a process beside the operator.
+type webhook struct {
+	served  *served.Webhook
+	process *operator.Process // nil: none runs
+}
+
+// converted is the same plan where TFJobs are served in all their versions, their authors write an older one, and our webhook
+// converts them.
+func converted(p Plan) Plan {
+	run := p.Run
+	p.Name += ", with conversion"
+	p.Run = func(ctx context.Context, env Env) (err error) {
+		dir, err := os.MkdirTemp("", "disruption-")
+		if err != nil {
+			return fmt.Errorf("make a folder for the webhook: %w", err)
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+		w := &webhook{}
+		if w.served, err = served.NewWebhook(dir, env.Operator, "webhook"); err != nil {
+			return err
+		}
+		w.served.Options.Log = filepath.Join(dir, "webhook.log")
+		authority, err := w.served.Certify(time.Now(), time.Hour)
+		if err != nil {
+			return err
+		}
+		if err := w.start(ctx); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, w.stop()) }()
+		env.webhook, env.crds = w, filepath.Join(dir, "crd")
+		if err := served.CRDs(env.crds, filepath.Join(env.Root, "deploy/crd"), "tfjobs.yaml", trainingversions.TFJob(), w.served.Client(authority)); err != nil {
+			return err
+		}
+		if err := run(ctx, env); err != nil {
+			return err
+		}
+		return w.hasConverted(ctx)
+	}
+	return p
+}
+
+// hasConverted is an error if the webhook was asked nothing since it was started: the plan would show nothing.
+func (w *webhook) hasConverted(ctx context.Context) error {
+	n, _, err := w.process.Sample(ctx, served.Converted)
+	if err == nil && n == 0 {
+		err = errors.New("the webhook has converted nothing")
+	}
+	return err
+}
+
+// start the webhook and wait until it is ready.
+func (w *webhook) start(ctx context.Context) (err error) {
+	if w.process, err = operator.Start(w.served.Options); err != nil {
+		return fmt.Errorf("start the webhook: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, settled)
+	defer cancel()
+	return w.process.AwaitReady(ctx)
+}
+
+// kill the webhook, as a node that is lost does.
+func (w *webhook) kill() error {
+	p := w.process
+	w.process = nil
+	return p.Kill()
+}
+
+// stop the webhook, and check how it went.
+func (w *webhook) stop() error {
+	if w.process == nil {
+		return nil
+	}
+	return w.process.Stop(context.Background())
+}

@@ -1,0 +1,50 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/yaml"
+
+	"stoic/training/versions"
+)
+
+// trainingConverted is the training operator beside its webhook. Authors write TFJobs as v1beta2 and edit them as v1, so that each
+// has a field manager of either version: the API server asks the webhook at every write of the operator's.
+func trainingConverted() *Operator {
+	o := training()
+	o.Name, o.Apart, o.Canary, o.Share, o.Sample = "training-converted", true, false, 24, []string{"converted-succeed"}
+	o.Goals, o.Watches, o.Valid = []string{"G1", "G6"}, nil, nil
+	kind := versions.TFJob()
+	o.Converted = &Conversion{Kind: kind, Folder: "deploy/crd", File: "tfjobs.yaml", Command: []string{"webhook"}}
+	o.CRDs = nil
+	o.Scenarios = nil
+	for _, s := range slices.Concat(endings(), edits(), deletions()) {
+		manifest := s.Manifest
+		s.Name, s.Manifest = "converted-"+s.Name, func(name string) string { return asV1Beta2(manifest(name)) }
+		o.Scenarios = append(o.Scenarios, s)
+	}
+	return o
+}
+
+// asV1Beta2 is the manifest of a TFJob as the version without a run policy has it, which cleans up running pods unless it is told not
+// to.
+func asV1Beta2(manifest string) string {
+	object := map[string]any{}
+	if err := yaml.Unmarshal([]byte(manifest), &object); err != nil {
+		panic(fmt.Sprintf("a manifest of this package: %v", err))
+	}
+	object["apiVersion"] = "kubeflow.org/v1beta2"
+	spec, _ := object["spec"].(map[string]any)
+	policy, _ := spec["runPolicy"].(map[string]any)
+	delete(spec, "runPolicy")
+	spec["cleanPodPolicy"] = "None"
+	for field, value := range policy {
+		spec[field] = value
+	}
+	text, err := yaml.Marshal(object)
+	if err != nil {
+		panic(fmt.Sprintf("a manifest of this package: %v", err))
+	}
+	return string(text)
+}
