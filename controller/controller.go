@@ -339,14 +339,22 @@ func (c *Controller) HealthHandler() http.Handler {
 		}
 		return ""
 	}, func() string {
-		if waits := c.notReady(); waits != "" {
-			return waits + " have not been read yet"
-		}
-		for _, w := range c.watchers {
-			if !w.objects.Ready() {
-				return w.Resource.Plural + " have not been read yet"
-			}
+		if unread := c.Unread(); unread != "" {
+			return unread + " have not been read yet"
 		}
 		return ""
 	})
+}
+
+// Unread is the plural of a resource whose objects have not been read yet; "": all that the API server serves have been.
+func (c *Controller) Unread() string {
+	if waits := c.notReady(); waits != "" {
+		return waits
+	}
+	for _, w := range c.watchers {
+		if !w.objects.Ready() {
+			return w.Resource.Plural
+		}
+	}
+	return ""
 }

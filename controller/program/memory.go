@@ -2,6 +2,7 @@ package program
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.uber.org/zap"
 )
@@ -47,6 +49,21 @@ func keepWithin(root fs.FS, explicit string, set func(int64) int64, log *zap.Log
 		set(soft)
 		log.Info("memory", zap.Int64("containerLimit", limit), zap.Int64("GOMEMLIMIT", soft))
 	}
+}
+
+// returnUnused gives memory back to the system once all objects have been read, and returns. To read them takes some times as much as to
+// hold them, and the Go runtime keeps for long what it had once.
+func returnUnused(ctx context.Context, unread func() string, every time.Duration, free func()) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for unread() != "" {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+	free()
 }
 
 // containerMemory is the least memory limit of the control groups that the process is in, or 0 if none has one or this is

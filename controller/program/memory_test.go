@@ -1,9 +1,11 @@
 package program
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
@@ -67,4 +69,17 @@ func TestKeepWithin(t *testing.T) {
 			t.Errorf("%s: limit %d, lines %v, want %d and %d lines", name, got, lines.All(), test.want, test.lines)
 		}
 	}
+}
+
+// TestReturnUnused: once, when all has been read; not at all when the process ends before.
+func TestReturnUnused(t *testing.T) {
+	asked, freed := 0, 0
+	unread := func() string { asked++; return map[bool]string{true: "tfjobs"}[asked < 3] }
+	returnUnused(t.Context(), unread, time.Millisecond, func() { freed++ })
+	if asked != 3 || freed != 1 {
+		t.Errorf("asked %d times, returned %d times", asked, freed)
+	}
+	over, end := context.WithCancel(t.Context())
+	end()
+	returnUnused(over, func() string { return "tfjobs" }, time.Hour, func() { t.Error("returned before all was read") })
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -83,6 +84,10 @@ func (p Process) Run(ctx context.Context) error {
 			return nil
 		})
 	}
+	group.Go(func() error {
+		returnUnused(ctx, c.Unread, time.Second, debug.FreeOSMemory)
+		return nil
+	})
 	group.Go(func() error {
 		defer stopServing()
 		return c.Run(ctx)

@@ -46,6 +46,31 @@ func TestSupportedVersions(t *testing.T) {
 	}
 }
 
+// TestSharedVersions: make e2e compiles CoreDNS, and then the operator of what has been compiled by then. A package is compiled again if a
+// module below it has another version, which takes minutes.
+func TestSharedVersions(t *testing.T) {
+	required := func(file string) map[string]string {
+		versions := map[string]string{}
+		for _, line := range regexp.MustCompile(`(?m)^(?:require |\t)(\S+) (v\S+)`).FindAllStringSubmatch(read(t, file), -1) {
+			versions[line[1]] = line[2]
+		}
+		return versions
+	}
+	ours, theirs := required("go.mod"), required("test/e2e/coredns/go.mod")
+	shared := 0
+	for module, version := range theirs {
+		if ours[module] == "" {
+			continue
+		}
+		if shared++; ours[module] != version {
+			t.Errorf("%s: %s in go.mod, %s in test/e2e/coredns/go.mod", module, ours[module], version)
+		}
+	}
+	if shared < 30 {
+		t.Errorf("%d modules are required by both", shared)
+	}
+}
+
 func read(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", file))

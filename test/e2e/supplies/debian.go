@@ -142,8 +142,8 @@ func (m *maker) system(ctx context.Context, d system, run settings) (Image, erro
 	return made, os.Remove(root)
 }
 
-// runContained runs a command in namespaces of its own. mmdebstrap mounts /proc and /sys below the cache: where it is killed, as the context
-// or this process ends, the kernel ends its processes and its mounts, too.
+// runContained runs a command in namespaces of its own. Compilers have children, and mmdebstrap mounts /proc and /sys below the cache: where
+// the command is killed, as the context or this process ends, the kernel ends its processes and its mounts, too.
 func (m *maker) runContained(ctx context.Context, c *exec.Cmd) error {
 	runtime.LockOSThread() // Pdeathsig is about the thread that starts the command
 	defer runtime.UnlockOSThread()

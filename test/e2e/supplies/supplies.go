@@ -211,7 +211,7 @@ func (m *maker) programs(ctx context.Context, s *Supplies) error {
 		c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", build.flags,
 			"-o", filepath.Join(bin, build.program), build.from)
 		c.Dir, c.Env = build.folder, append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=")
-		if _, err := m.run(ctx, c); err != nil {
+		if err := m.runContained(ctx, c); err != nil {
 			return fmt.Errorf("compile %s: %w", build.program, err)
 		}
 	}
@@ -256,7 +256,7 @@ func (m *maker) operator(ctx context.Context, root, folder string, more ...strin
 	m.say("build the image of the operator of %s", root)
 	c := exec.CommandContext(ctx, filepath.Join(m.dir, "bin", "image"), append([]string{"-root", root, "-out", folder, "-platforms", "linux/" + runtime.GOARCH}, more...)...)
 	c.Env = append(os.Environ(), "SOURCE_DATE_EPOCH=0")
-	if _, err := m.run(ctx, c); err != nil {
+	if err := m.runContained(ctx, c); err != nil {
 		return fmt.Errorf("build the image of the operator of %s: %w", root, err)
 	}
 	return nil
