@@ -1,6 +1,7 @@
 package served
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
@@ -16,15 +17,23 @@ import (
 // CRD of a file.
 func CRD(t *testing.T, file string) *crdv1.CustomResourceDefinition {
 	t.Helper()
-	text, err := os.ReadFile(file)
+	crd, err := read(file)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return crd
+}
+
+func read(file string) (*crdv1.CustomResourceDefinition, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read a CRD: %w", err)
+	}
 	crd := &crdv1.CustomResourceDefinition{}
 	if err := yaml.UnmarshalStrict(text, crd); err != nil {
-		t.Fatal(err)
+		return nil, fmt.Errorf("read the CRD in %s: %w", file, err)
 	}
-	return crd
+	return crd, nil
 }
 
 // Version of a CRD that has one, as it is served beside others: without pod templates and defaults.

@@ -1,6 +1,8 @@
 package served
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,25 +18,22 @@ import (
 	"stoic/test/operator"
 )
 
-// Converted is the name of the metric with which a webhook of the training operator counts the objects that it has converted.
-const Converted = "training_operator_conversion_objects_total"
-
 // Webhook is a conversion webhook on a loopback address: how a process of it is started, and how API servers reach it.
 type Webhook struct {
-	// Options of its process; Log is for the caller to set.
-	Options operator.Options
+	Options operator.Options // of its process
 	url     string
-	dir     string // of the certificate
+	dir     string // of the certificate and the log
 }
 
-// NewWebhook of a command line, to which the flags of a webhook are added. dir takes the certificate.
+// NewWebhook of a command line, to which the flags of a webhook are added. dir takes the certificate and the log.
 func NewWebhook(dir string, command ...string) (*Webhook, error) {
 	address, err := operator.Address()
 	if err != nil {
 		return nil, err
 	}
 	flags := []string{"--conversion-bind-address", address, "--conversion-cert-path", dir, "--metrics-bind-address", "{metrics}", "--health-probe-bind-address", "{probes}"}
-	return &Webhook{Options: operator.Options{Command: append(command[:len(command):len(command)], flags...)}, url: "https://" + address + conversion.Path, dir: dir}, nil
+	o := operator.Options{Command: append(command[:len(command):len(command)], flags...), Log: filepath.Join(dir, "webhook.log")}
+	return &Webhook{Options: o, url: "https://" + address + conversion.Path, dir: dir}, nil
 }
 
 // Certify writes a certificate that is valid from a time on. It returns the authority that has signed it. A process that runs reads the
@@ -52,6 +51,26 @@ func (w *Webhook) Certify(from time.Time, lasts time.Duration) (authority []byte
 	return authority, nil
 }
 
+// Start a process of the webhook and wait until it is ready. The caller ends the process that is returned, also where there is an error.
+func (w *Webhook) Start(ctx context.Context) (*operator.Process, error) {
+	p, err := operator.Start(w.Options)
+	if err != nil {
+		return nil, fmt.Errorf("start the webhook: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	return p, p.AwaitReady(ctx)
+}
+
+// HasConverted is an error if a process of the training operator's webhook has converted nothing: what was tried with it shows nothing.
+func HasConverted(ctx context.Context, p *operator.Process) error {
+	n, _, err := p.Sample(ctx, "training_operator_conversion_objects_total")
+	if err == nil && n == 0 {
+		err = errors.New("the webhook has converted nothing")
+	}
+	return err
+}
+
 // Client of an API server that trusts an authority.
 func (w *Webhook) Client(authority []byte) crdv1.WebhookClientConfig {
 	url := w.url
@@ -65,19 +84,16 @@ func CRDs(to, from, file string, kind versions.Kind, webhook crdv1.WebhookClient
 		return fmt.Errorf("copy the CRDs: %w", err)
 	}
 	path := filepath.Join(to, file)
-	text, err := os.ReadFile(path)
+	stored, err := read(path)
 	if err != nil {
-		return fmt.Errorf("read the CRD: %w", err)
-	}
-	stored := &crdv1.CustomResourceDefinition{}
-	if err := yaml.UnmarshalStrict(text, stored); err != nil {
-		return fmt.Errorf("read the CRD in %s: %w", path, err)
+		return err
 	}
 	crd, err := manifest.CRD(stored, kind, webhook)
 	if err != nil {
 		return fmt.Errorf("add versions to the CRD in %s: %w", path, err)
 	}
-	if text, err = yaml.Marshal(crd); err != nil {
+	text, err := yaml.Marshal(crd)
+	if err != nil {
 		return fmt.Errorf("write the CRD: %w", err)
 	}
 	if err := os.WriteFile(path, text, 0o600); err != nil {

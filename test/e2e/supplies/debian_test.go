@@ -54,6 +54,6 @@ func TestContained(t *testing.T) {
 			t.Errorf("a command that was ended: %v", err)
 		}
 	case <-time.After(30 * time.Second):
-		t.Error("a process of the command goes on")
+		t.Error("a process of the command is still running")
 	}
 }

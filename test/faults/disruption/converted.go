@@ -37,15 +37,14 @@ func converted(p Plan) Plan {
 		if w.served, err = served.NewWebhook(dir, env.Operator, "webhook"); err != nil {
 			return err
 		}
-		w.served.Options.Log = filepath.Join(dir, "webhook.log")
 		authority, err := w.served.Certify(time.Now(), time.Hour)
 		if err != nil {
 			return err
 		}
+		defer func() { err = errors.Join(err, w.stop()) }()
 		if err := w.start(ctx); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, w.stop()) }()
 		env.webhook, env.crds = w, filepath.Join(dir, "crd")
 		if err := served.CRDs(env.crds, filepath.Join(env.Root, "deploy/crd"), "tfjobs.yaml", trainingversions.TFJob(), w.served.Client(authority)); err != nil {
 			return err
@@ -53,28 +52,15 @@ func converted(p Plan) Plan {
 		if err := run(ctx, env); err != nil {
 			return err
 		}
-		return w.hasConverted(ctx)
+		return served.HasConverted(ctx, w.process)
 	}
 	return p
 }
 
-// hasConverted is an error if the webhook was asked nothing since it was started: the plan would show nothing.
-func (w *webhook) hasConverted(ctx context.Context) error {
-	n, _, err := w.process.Sample(ctx, served.Converted)
-	if err == nil && n == 0 {
-		err = errors.New("the webhook has converted nothing")
-	}
-	return err
-}
-
 // start the webhook and wait until it is ready.
 func (w *webhook) start(ctx context.Context) (err error) {
-	if w.process, err = operator.Start(w.served.Options); err != nil {
-		return fmt.Errorf("start the webhook: %w", err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, settled)
-	defer cancel()
-	return w.process.AwaitReady(ctx)
+	w.process, err = w.served.Start(ctx)
+	return err
 }
 
 // kill the webhook, as a node that is lost does.

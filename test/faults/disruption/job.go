@@ -119,7 +119,7 @@ func (g *environment) create(ctx context.Context, version string, j job) error {
 	object := j.object()
 	object.SetAPIVersion(j.kind.Group + "/" + version)
 	_, err := g.jobsAs(version, j.kind, j.namespace).Create(ctx, object, metav1.CreateOptions{})
-	return err //nolint:wrapcheck // the caller tells its status
+	return err //nolint:wrapcheck // the caller checks its status code
 }
 
 // state of a job: its last condition that is True, or "".

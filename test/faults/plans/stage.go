@@ -157,15 +157,11 @@ func (s *Stage) convert(ctx context.Context, p Program) (crds string, err error)
 	if err != nil {
 		return "", err
 	}
-	webhook.Options.Log = filepath.Join(dir, "webhook.log")
-	process, err := operator.Start(webhook.Options)
-	if err != nil {
-		return "", err
+	process, err := webhook.Start(ctx)
+	if process != nil {
+		s.webhooks = append(s.webhooks, process)
 	}
-	s.webhooks = append(s.webhooks, process)
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	if err := process.AwaitReady(ctx); err != nil {
+	if err != nil {
 		return "", err
 	}
 	crds = filepath.Join(dir, "crd")
@@ -244,11 +240,7 @@ func (s *Stage) Close() error {
 func (s *Stage) closeWebhooks(ctx context.Context) error {
 	var failed []error
 	for _, process := range s.webhooks {
-		n, _, err := process.Sample(ctx, served.Converted)
-		if err == nil && n == 0 {
-			err = errors.New("a webhook has converted nothing")
-		}
-		failed = append(failed, err, process.Stop(ctx))
+		failed = append(failed, served.HasConverted(ctx, process), process.Stop(ctx))
 	}
 	return errors.Join(failed...)
 }

@@ -74,7 +74,7 @@ type Conversion struct {
 	Kind versions.Kind
 	// Folder has the CRDs that are installed, and File is that of the kind in it.
 	Folder, File string
-	// Command is what the operator's program is told to serve the webhook.
+	// Command is the subcommand of the operator's program that serves the webhook.
 	Command []string
 }
 

@@ -27,8 +27,8 @@ func trainingConverted() *Operator {
 	return o
 }
 
-// asV1Beta2 is the manifest of a TFJob as the version without a run policy has it, which cleans up running pods unless it is told not
-// to.
+// asV1Beta2 is the manifest of a TFJob in v1beta2, which has no run policy. There the default of cleanPodPolicy is Running, and not None as
+// in v1, so None is written out.
 func asV1Beta2(manifest string) string {
 	object := map[string]any{}
 	if err := yaml.Unmarshal([]byte(manifest), &object); err != nil {
