@@ -50,9 +50,7 @@ type availability struct {
 	now   func() time.Time
 	after func(time.Duration) <-chan time.Time
 
-	// known: the API server has said at least once whether it serves the resource.
-	known atomic.Bool
-	// absent: it does not, by its last answer.
+	// absent: the API server does not serve the resource, by its last answer.
 	absent atomic.Bool
 	// read: an informer that has ended had read all objects, and the resource was not absent since.
 	read atomic.Bool
@@ -89,7 +87,6 @@ func (a *availability) run(ctx context.Context, absent func()) {
 				a.log.Warn("the API server does not say whether it serves this kind; asking again", zap.Error(err))
 			}
 		case !a.absent.Swap(true):
-			a.known.Store(true)
 			a.read.Store(false)
 			a.gauge.Set(0)
 			if a.alternative {
@@ -117,7 +114,6 @@ func (a *availability) once(ctx context.Context) bool {
 	if !a.builtin {
 		go a.recheck(ctx, stop, doubts)
 	}
-	a.known.Store(true)
 	a.gauge.Set(1)
 	a.log.Info("watching")
 	a.watch(ctx, func(err error) {

@@ -219,8 +219,12 @@ func (o *Objects) IsGone(key string, uid types.UID) bool {
 	return now == nil || now.Meta.UID != uid
 }
 
-// Served says whether the objects are watched; known is false while the API server has not said whether it serves them.
-func (o *Objects) Served() (served, known bool) { return o.informer.Load() != nil, o.known.Load() }
+// Served says whether the objects are watched. known is false while the API server has not said whether it serves them, and between
+// its answer that it does and the start of the informer.
+func (o *Objects) Served() (served, known bool) {
+	served = o.informer.Load() != nil
+	return served, served || o.absent.Load()
+}
 
 // Version is how far the cache has come; "" if nothing is watched.
 func (o *Objects) Version() string {
@@ -236,7 +240,7 @@ func (o *Objects) Ready() bool {
 	if informer := o.informer.Load(); informer != nil {
 		return o.read.Load() || (*informer).HasSynced()
 	}
-	return o.known.Load()
+	return o.read.Load() || o.absent.Load()
 }
 
 // HasStatus says whether the CRD has a status subresource.

@@ -287,7 +287,7 @@ func TestDiscoveryFails(t *testing.T) {
 	s.fail = func(server.Request) int { return http.StatusServiceUnavailable }
 	source, _ := s.source(t, "")
 	o := NewObjects(source, widgets(), headOnly, Handlers{})
-	if served, err := o.isServed(context.Background()); served || err == nil || o.known.Load() {
+	if served, err := o.isServed(context.Background()); served || err == nil || o.absent.Load() {
 		t.Errorf("served: %v, %v", served, err)
 	}
 }

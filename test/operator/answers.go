@@ -14,8 +14,17 @@ import (
 
 // Probe is the code with which the operator answers a request for a path such as /healthz; 0 if it does not answer.
 func (p *Process) Probe(ctx context.Context, path string) int {
-	code, _, _ := get(ctx, 2*time.Second, p.probes, path) // what went wrong is that it does not answer
+	code, _ := p.Answer(ctx, path)
 	return code
+}
+
+// Answer is what the operator answers a request for a path such as /readyz; code 0 and the error's text if it does not answer.
+func (p *Process) Answer(ctx context.Context, path string) (code int, text string) {
+	code, text, err := get(ctx, 2*time.Second, p.probes, path)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return code, strings.TrimSpace(text)
 }
 
 // Ready says whether the operator says so.

@@ -30,8 +30,10 @@ type program struct {
 
 	process *operator.Process
 	// stop ends what asks whether the process is ready.
-	stop    context.CancelFunc
+	stop context.CancelFunc
+	// unready counts the answers that it is not ready; firstly is the first of them.
 	unready atomic.Int64
+	firstly atomic.Pointer[string]
 }
 
 // programsOf all operators: those that have the same command line are one process.
@@ -72,6 +74,7 @@ func (p *program) serve(ctx context.Context, namespace string) (err error) {
 		return fmt.Errorf("start %s: %w", p.name, err)
 	}
 	p.unready.Store(0)
+	p.firstly.Store(nil)
 	asking, stop := context.WithCancel(ctx)
 	p.stop = stop
 	go p.ask(asking, p.process)
@@ -80,15 +83,17 @@ func (p *program) serve(ctx context.Context, namespace string) (err error) {
 
 // ask whether the process is ready, until ctx ends. One that gives no answer in time is asked again.
 func (p *program) ask(ctx context.Context, process *operator.Process) {
-	silent := 0
+	silent, began := 0, time.Now()
 	for ctx.Err() == nil {
-		switch code := process.Probe(ctx, "/readyz"); {
+		switch code, text := process.Answer(ctx, "/readyz"); {
 		case ctx.Err() != nil:
 		case code == 200:
 			silent = 0
 		case code == 0 && silent < 3:
 			silent++
 		default:
+			first := fmt.Sprintf("code %d, %q, %v after it was ready", code, text, time.Since(began).Round(time.Millisecond))
+			p.firstly.CompareAndSwap(nil, &first)
 			p.unready.Add(1)
 		}
 		select {
@@ -144,7 +149,7 @@ func (p *program) trouble(ctx context.Context, objects int) (found []string) {
 		}
 	}
 	if n := p.unready.Load(); n > 0 {
-		found = append(found, fmt.Sprintf("%s was not ready %d times", p.name, n))
+		found = append(found, fmt.Sprintf("%s was not ready %d times, first: %s", p.name, n, *p.firstly.Load()))
 	}
 	if n := p.sum(ctx, "workqueue_adds_total{"); int(n) > 40*objects+500 {
 		found = append(found, fmt.Sprintf("%s: %v keys were queued for %d objects", p.name, n, objects))
