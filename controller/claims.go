@@ -49,7 +49,7 @@ func (c *Controller) eachClaimant(d *cache.Dependents, orphan schema.Candidate, 
 			if !object.Reaches(orphan.Namespace) {
 				return
 			}
-			if selector := claims(d, object); selector != nil && selector.Matches(labels.Set(orphan.Labels)) {
+			if selector := claims(d, object); selector != nil && selector.Matches(orphan.Labels) {
 				do(w, object)
 			}
 		})

@@ -13,14 +13,13 @@ func SlimPod(names ...string) func(*unstructured.Unstructured) any {
 		has, _ := meta["labels"].(map[string]any)
 		status, _ := u.Object["status"].(map[string]any)
 		p := schema.Pod{Finished: status["phase"] == "Succeeded" || status["phase"] == "Failed"}
+		asked := map[string]string{}
 		for _, name := range names {
 			if value, ok := has[name].(string); ok {
-				if p.Labels == nil {
-					p.Labels = map[string]string{}
-				}
-				p.Labels[name] = value
+				asked[name] = value
 			}
 		}
+		p.Labels = schema.LabelsOf(asked)
 		conditions, _ := status["conditions"].([]any)
 		for _, raw := range conditions {
 			if c, _ := raw.(map[string]any); c["type"] == "Ready" && c["status"] == "True" && !p.Finished {

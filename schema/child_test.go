@@ -99,7 +99,7 @@ func TestRejectedSince(t *testing.T) {
 func TestAdoptAndRelease(t *testing.T) {
 	head := &Head{Resource: Resource{Group: "g", Version: "v1", Kind: "K"}}
 	head.Meta.Name, head.Meta.UID = "k", "mine"
-	c := Candidate{Child: Child{Namespace: "ns", Name: "p", UID: "u", ResourceVersion: "7"}, Labels: map[string]string{"a": "b"},
+	c := Candidate{Child: Child{Namespace: "ns", Name: "p", UID: "u", ResourceVersion: "7"}, Labels: LabelsOf(map[string]string{"a": "b"}),
 		Owners: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Other", Name: "o", UID: "other"}, {APIVersion: "g/v1", Kind: "K", Name: "k", UID: "mine"}}}
 	const other, own = `{"apiVersion":"v1","kind":"Other","name":"o","uid":"other"}`, `{"apiVersion":"g/v1","kind":"K","name":"k","uid":"mine","controller":true,"blockOwnerDeletion":true}`
 	for _, x := range []struct {

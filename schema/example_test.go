@@ -186,9 +186,24 @@ func ExamplePod() {
 	owner.Meta.Namespace, owner.Meta.Name, owner.Meta.UID = "team-a", "shop", "0001"
 	o := schema.PodOf(owner, "shop-0", map[string]string{"app": "shop"}, []byte(`{"spec":{"containers":[{"name":"web","image":"nginx"}]}}`))
 	fmt.Println(o.Resource.Kind, o.Namespace+"/"+o.Name)
-	p := schema.Pod{Labels: map[string]string{"app": "shop"}, Ready: true}
-	fmt.Println(p.Ready && !p.Finished)
+	p := schema.Pod{Labels: schema.LabelsOf(map[string]string{"app": "shop"}), Ready: true}
+	fmt.Println(p.Ready && !p.Finished, p.Labels.Get("app"))
 	// Output:
 	// Pod team-a/shop-0
-	// true
+	// true shop
+}
+
+// The labels of a cached object: selectors match them.
+func ExampleLabels() {
+	l := schema.LabelsOf(map[string]string{"tier": "front", "app": "shop"})
+	fmt.Println(l, l.Get("app"), l.Has("release"))
+	// Output: app=shop,tier=front shop false
+}
+
+// One label of an object.
+func ExampleLabel() {
+	for _, label := range schema.LabelsOf(map[string]string{"app": "shop"}) {
+		fmt.Println(label.Name, label.Value)
+	}
+	// Output: app shop
 }

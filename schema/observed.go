@@ -139,7 +139,7 @@ func (c *Child) PatchStatus(r Resource, status map[string]any) Patch {
 // Candidate is an object that may get a controller, or lose it.
 type Candidate struct {
 	Child
-	Labels map[string]string
+	Labels Labels
 	// Owners are all owner references that it has.
 	Owners []metav1.OwnerReference
 }

@@ -9,7 +9,7 @@ import (
 // Pod is what most decisions ask of a pod; convert.SlimPod reads it.
 type Pod struct {
 	// Labels are those that were asked for, as far as it has them.
-	Labels map[string]string
+	Labels Labels
 	// Finished: it has succeeded or failed, and runs no more.
 	Finished bool
 	Ready    bool

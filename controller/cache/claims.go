@@ -15,7 +15,7 @@ import (
 
 // claim is what owners that claim objects by their labels look at.
 type claim struct {
-	labels map[string]string
+	labels schema.Labels
 	owners []metav1.OwnerReference
 }
 
@@ -46,7 +46,7 @@ func (d *Dependents) indexers() cache.Indexers {
 func (d *Dependents) typed(o *lean.Object) *child {
 	c := slimTyped(o, d.SlimTyped)
 	if d.Claims != nil {
-		c.claim = &claim{o.Labels, o.OwnerReferences}
+		c.claim = &claim{schema.LabelsOf(o.Labels), o.OwnerReferences}
 	}
 	return c
 }
@@ -54,7 +54,7 @@ func (d *Dependents) typed(o *lean.Object) *child {
 func (d *Dependents) untyped(u *unstructured.Unstructured) *child {
 	c := slimUntyped(u, d.OwnerAnnotation, d.Slim)
 	if d.Claims != nil && u != nil {
-		c.claim = &claim{u.GetLabels(), u.GetOwnerReferences()}
+		c.claim = &claim{schema.LabelsOf(u.GetLabels()), u.GetOwnerReferences()}
 	}
 	return c
 }
@@ -101,14 +101,14 @@ func Claim(found *schema.Children, claims labels.Selector, isContested func(sche
 	children, orphans := found.Unclaimed, found.Orphans
 	found.Unclaimed, found.Orphans = nil, nil
 	for _, c := range children {
-		if claims == nil || claims.Matches(labels.Set(c.Labels)) {
+		if claims == nil || claims.Matches(c.Labels) {
 			found.Items = append(found.Items, c.Child)
 		} else {
 			found.Unclaimed = append(found.Unclaimed, c)
 		}
 	}
 	for _, o := range orphans {
-		if claims != nil && claims.Matches(labels.Set(o.Labels)) && !isContested(o) {
+		if claims != nil && claims.Matches(o.Labels) && !isContested(o) {
 			found.Orphans = append(found.Orphans, o)
 		}
 	}

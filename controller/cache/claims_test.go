@@ -43,10 +43,10 @@ func TestClaims(t *testing.T) {
 					got = append(got, "item "+c.Name)
 				}
 				for _, c := range found.Unclaimed {
-					got = append(got, "child "+c.Name+" "+labels.Set(c.Labels).String())
+					got = append(got, "child "+c.Name+" "+c.Labels.String())
 				}
 				for _, c := range found.Orphans {
-					text := "orphan " + c.Name + " " + labels.Set(c.Labels).String()
+					text := "orphan " + c.Name + " " + c.Labels.String()
 					for _, o := range c.Owners {
 						text += o.Name
 					}
@@ -75,7 +75,7 @@ func TestClaims(t *testing.T) {
 // TestClaim: what an owner claims nothing of stays as it is.
 func TestClaim(t *testing.T) {
 	of := func(name, app string) schema.Candidate {
-		return schema.Candidate{Child: schema.Child{Name: name}, Labels: map[string]string{"app": app}}
+		return schema.Candidate{Child: schema.Child{Name: name}, Labels: schema.LabelsOf(map[string]string{"app": app})}
 	}
 	for _, c := range []struct {
 		name     string

@@ -24,6 +24,10 @@ const (
 	memoryShare = 90
 	// minMemory: a limit below it says nothing of use, and a collector that tries to keep it never stops.
 	minMemory = 16 << 20
+	// idleLook is how often it is looked whether the process is idle, and idleLooks how often in a row it must have been.
+	idleLook, idleLooks = time.Second, 10
+	// freeEvery is the period of the Go runtime's own garbage collections of a process that allocates little.
+	freeEvery = 2 * time.Minute
 	// wordyFile bounds what is read of a file that says which control group a process is in, or what its limit is.
 	wordyFile = 64 << 10
 )
@@ -51,19 +55,28 @@ func keepWithin(root fs.FS, explicit string, set func(int64) int64, log *zap.Log
 	}
 }
 
-// returnUnused gives memory back to the system once all objects have been read, and returns. To read them takes some times as much as to
-// hold them, and the Go runtime keeps for long what it had once.
-func returnUnused(ctx context.Context, unread func() string, every time.Duration, free func()) {
-	tick := time.NewTicker(every)
+// returnUnused gives memory back to the system when the process has become idle, until ctx ends: when all objects have been read and
+// reconciled for the first time, and after later work. To read and to reconcile takes some times as much as to hold the objects, and
+// the Go runtime keeps twice of what is held, however long nothing happens. What free costs, a garbage collection, the runtime does
+// by itself as often.
+func returnUnused(ctx context.Context, idle func() bool, free func()) {
+	tick := time.NewTicker(idleLook)
 	defer tick.Stop()
-	for unread() != "" {
+	var next time.Time
+	for worked, quiet := true, 0; ; {
+		if quiet++; !idle() {
+			worked, quiet = true, 0
+		}
+		if now := time.Now(); worked && quiet >= idleLooks && !now.Before(next) {
+			free()
+			worked, next = false, now.Add(freeEvery)
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
 	}
-	free()
 }
 
 // containerMemory is the least memory limit of the control groups that the process is in, or 0 if none has one or this is

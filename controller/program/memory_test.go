@@ -2,9 +2,11 @@ package program
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/zap"
@@ -71,15 +73,22 @@ func TestKeepWithin(t *testing.T) {
 	}
 }
 
-// TestReturnUnused: once, when all has been read; not at all when the process ends before.
+// TestReturnUnused: once when the process has been idle for ten seconds, again only after work, and at most every two minutes.
 func TestReturnUnused(t *testing.T) {
-	asked, freed := 0, 0
-	unread := func() string { asked++; return map[bool]string{true: "tfjobs"}[asked < 3] }
-	returnUnused(t.Context(), unread, time.Millisecond, func() { freed++ })
-	if asked != 3 || freed != 1 {
-		t.Errorf("asked %d times, returned %d times", asked, freed)
-	}
-	over, end := context.WithCancel(t.Context())
-	end()
-	returnUnused(over, func() string { return "tfjobs" }, time.Hour, func() { t.Error("returned before all was read") })
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		busy := func(from, to int) func(int) bool { return func(at int) bool { return at >= from && at < to } }
+		var when []func(int) bool
+		at := func() int { return int(time.Since(began) / time.Second) }
+		idle := func() bool { return !slices.ContainsFunc(when, func(busy func(int) bool) bool { return busy(at()) }) }
+		// Read and reconciled for a minute, with a pause; then work of a second, twice; then work for ten minutes; then nothing for an hour.
+		when = append(when, busy(0, 30), busy(35, 60), busy(80, 81), busy(400, 401), busy(1000, 1600))
+		var freed []int
+		ctx, end := context.WithTimeout(t.Context(), 2*time.Hour)
+		defer end()
+		returnUnused(ctx, idle, func() { freed = append(freed, at()) })
+		if want := []int{69, 189, 410, 1609}; !slices.Equal(freed, want) {
+			t.Errorf("returned at %v, want %v", freed, want)
+		}
+	})
 }

@@ -85,7 +85,7 @@ func (p Process) Run(ctx context.Context) error {
 		})
 	}
 	group.Go(func() error {
-		returnUnused(ctx, c.Unread, time.Second, debug.FreeOSMemory)
+		returnUnused(ctx, c.Idle, debug.FreeOSMemory)
 		return nil
 	})
 	group.Go(func() error {

@@ -65,7 +65,7 @@ func decide(d *MyDeployment, o controller.Observed) controller.Plan {
 func (r *rollout) look() {
 	pods := slices.Clone(r.o.Of(schema.Pods()))
 	for _, c := range r.o.Children[0].Unclaimed {
-		if p, _ := c.Object.(schema.Pod); p.Labels[hashLabel] == r.Spec.Hash && !c.Deleting {
+		if p, _ := c.Object.(schema.Pod); p.Labels.Get(hashLabel) == r.Spec.Hash && !c.Deleting {
 			r.quarantined = append(r.quarantined, c)
 		} else {
 			pods = append(pods, c.Child)
@@ -74,7 +74,7 @@ func (r *rollout) look() {
 	for _, c := range slices.DeleteFunc(pods, func(c schema.Child) bool { return c.Deleting }) {
 		p, _ := c.Object.(schema.Pod)
 		wait := p.ReadySince.Add(time.Duration(r.Spec.MinReadySeconds) * time.Second).Sub(r.o.Now)
-		v := replica{c, p, p.Labels[hashLabel] == r.Spec.Hash, p.Ready && wait <= 0, false}
+		v := replica{c, p, p.Labels.Get(hashLabel) == r.Spec.Hash, p.Ready && wait <= 0, false}
 		v.hoped = v.available || !v.current && !p.Finished
 		r.have, r.hoped = r.have+one(v.current), r.hoped+one(v.hoped)
 		if r.replicas = append(r.replicas, v); p.Ready {

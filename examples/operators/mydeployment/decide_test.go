@@ -36,14 +36,14 @@ func observe(w controller.Watch, u *unstructured.Unstructured, pods []*unstructu
 	}
 	children := schema.Children{Resource: schema.Pods()}
 	for _, p := range pods {
-		c := schema.Candidate{Labels: p.GetLabels(), Owners: p.GetOwnerReferences(), Child: schema.Child{Namespace: p.GetNamespace(), Name: p.GetName(), UID: p.GetUID(), ResourceVersion: p.GetResourceVersion(),
+		c := schema.Candidate{Labels: schema.LabelsOf(p.GetLabels()), Owners: p.GetOwnerReferences(), Child: schema.Child{Namespace: p.GetNamespace(), Name: p.GetName(), UID: p.GetUID(), ResourceVersion: p.GetResourceVersion(),
 			Created: p.GetCreationTimestamp().Time, Deleting: p.GetDeletionTimestamp() != nil, Object: w.Owns[0].Slim(p)}}
 		mine, controlled := false, false
 		for _, o := range c.Owners {
 			controlled = controlled || o.Controller != nil && *o.Controller
 			mine = mine || controlled && o.UID == result.Meta.UID
 		}
-		matches := selector != nil && selector.Matches(labels.Set(c.Labels))
+		matches := selector != nil && selector.Matches(c.Labels)
 		switch {
 		case mine && (matches || selector == nil):
 			children.Items = append(children.Items, c.Child)

@@ -174,7 +174,7 @@ func surplus(d *MyDeployment, view map[string]*unstructured.Unstructured, uid ty
 // isAvailable: it is the object's, not terminating, and has been ready for long enough.
 func (c *cluster) isAvailable(d *MyDeployment, p *unstructured.Unstructured) bool {
 	seen := c.watch.Owns[0].Slim(p).(schema.Pod)
-	current := seen.Labels[hashLabel] == d.Spec.Hash
+	current := seen.Labels.Get(hashLabel) == d.Spec.Hash
 	return ownerOf(p) == c.object.GetUID() && p.GetDeletionTimestamp() == nil && seen.Ready && (!current || d.selector().Matches(labelsOf(p))) &&
 		!c.now.Before(seen.ReadySince.Add(time.Duration(d.Spec.MinReadySeconds)*time.Second))
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,7 +39,9 @@ func store(d *MyDeployment, text []byte) {
 
 // fill in what a CRD without defaults leaves out, and what is kept of the template.
 func fill(d *MyDeployment) {
-	d.Spec.Labels = d.Spec.Template.Labels
+	if d.Spec.Labels = d.Spec.Template.Labels; maps.Equal(d.Spec.Labels, d.Spec.Selector.MatchLabels) {
+		d.Spec.Labels = d.Spec.Selector.MatchLabels // one map for both
+	}
 	replicas, deadline, share := int32(1), int32(600), intstr.FromString("25%")
 	d.Spec.Replicas, d.Spec.ProgressDeadlineSeconds = cmp.Or(d.Spec.Replicas, &replicas), cmp.Or(d.Spec.ProgressDeadlineSeconds, &deadline)
 	d.Spec.Strategy.MaxSurge, d.Spec.Strategy.MaxUnavailable = cmp.Or(d.Spec.Strategy.MaxSurge, &share), cmp.Or(d.Spec.Strategy.MaxUnavailable, &share)
