@@ -57,7 +57,7 @@ func fooScenarios() []Scenario {
 	done := func(deployment string, replicas int64) Check {
 		return all(available(replicas), sized(deployment, replicas))
 	}
-	again := Scenario{Name: "foo-delete-create", Manifest: fooManifest, End: done("a", 1)}
+	again := Scenario{Name: "foo-delete-create", Writes: 14, Manifest: fooManifest, End: done("a", 1)}
 	once := again
 	again.Steps = []Step{drop(metav1.DeletePropagationBackground, done("a", 1)), anew(once)}
 	again.End = all(again.End, secondOf("Deployment", "a"))

@@ -146,6 +146,9 @@ func TestOperators(t *testing.T) {
 				t.Errorf("the scenario %q of %s", s.Name, o.Name)
 			}
 			names[s.Name] = true
+			if strings.HasPrefix(o.Package, "./examples/") && s.Writes == 0 {
+				t.Errorf("the scenario %q does not say how many writes it needs", s.Name)
+			}
 		}
 	}
 }

@@ -60,26 +60,28 @@ func fooBarSetScenarios(prefix string) []Scenario {
 	toB, malformed := image(`"b:1"`), image(`7`)
 	known := all(was("Stalled"), reported(path))
 	done := func(image string, n int) Check { return all(fooBarSetSays("Running", n), tasksRun(image, n)) }
-	again := Scenario{Name: "delete-create", Manifest: fooBarSetManifest(2), End: done("a:1", 2)}
+	again := Scenario{Name: "delete-create", Writes: 29, Manifest: fooBarSetManifest(2), End: done("a:1", 2)}
 	once := again
 	again.Steps = []Step{drop(metav1.DeletePropagationBackground, done("a:1", 2)), anew(once)}
 	again.End = all(again.End, secondOf("FooBarTask", taskName("a:1", 0)))
+	// Writes: each task and its Job created and deleted, two statuses of a task, and one of the set for each change of a task that is
+	// not seen together with others; a third more than were counted.
 	scenarios := []Scenario{
-		{Name: "created", Manifest: fooBarSetManifest(2), End: done("a:1", 2)},
-		{Name: "complete", Manifest: fooBarSetManifest(2), Steps: []Step{endTask("a:1", 0, 0, done("a:1", 2)), endTask("a:1", 1, 0, always)},
+		{Name: "created", Writes: 15, Manifest: fooBarSetManifest(2), End: done("a:1", 2)},
+		{Name: "complete", Writes: 19, Manifest: fooBarSetManifest(2), Steps: []Step{endTask("a:1", 0, 0, done("a:1", 2)), endTask("a:1", 1, 0, always)},
 			End: fooBarSetSays("Complete", 2)},
-		{Name: "failed", Manifest: fooBarSetManifest(2), Steps: []Step{endTask("a:1", 1, 3, done("a:1", 2))}, End: fooBarSetSays("Failed", 2)},
-		{Name: "template", Manifest: fooBarSetManifest(2), Steps: []Step{edit("another template", done("a:1", 2), toB)}, End: done("b:1", 2)},
-		{Name: "scaled", Manifest: fooBarSetManifest(2), Steps: []Step{edit("three", done("a:1", 2), `{"spec":{"count":3}}`), edit("one", done("a:1", 3), `{"spec":{"count":1}}`)}, End: done("a:1", 1)},
-		{Name: "foreign", Manifest: fooBarSetManifest(1),
+		{Name: "failed", Writes: 17, Manifest: fooBarSetManifest(2), Steps: []Step{endTask("a:1", 1, 3, done("a:1", 2))}, End: fooBarSetSays("Failed", 2)},
+		{Name: "template", Writes: 32, Manifest: fooBarSetManifest(2), Steps: []Step{edit("another template", done("a:1", 2), toB)}, End: done("b:1", 2)},
+		{Name: "scaled", Writes: 29, Manifest: fooBarSetManifest(2), Steps: []Step{edit("three", done("a:1", 2), `{"spec":{"count":3}}`), edit("one", done("a:1", 3), `{"spec":{"count":1}}`)}, End: done("a:1", 1)},
+		{Name: "foreign", Writes: 33, Manifest: fooBarSetManifest(1),
 			Steps: []Step{somebodyElsesJob(done("a:1", 1)), edit("a template whose Job is taken", there(taskName("b:1", 0)), toB),
 				edit("another template", warned("NameConflict"), image(`"c:1"`))},
 			End: all(done("c:1", 1), there(taskName("b:1", 0)))},
-		{Name: "repaired", Paths: []string{path}, Manifest: fooBarSetManifest(2),
+		{Name: "repaired", Writes: 34, Paths: []string{path}, Manifest: fooBarSetManifest(2),
 			Steps: []Step{spoil(done("a:1", 2), malformed), edit("repair", known, toB)}, End: done("b:1", 2)},
-		{Name: "malformed", Paths: []string{path}, Manifest: fooBarSetManifest(2),
+		{Name: "malformed", Writes: 16, Paths: []string{path}, Manifest: fooBarSetManifest(2),
 			Steps: []Step{spoil(done("a:1", 2), malformed)}, End: all(known, tasksRun("a:1", 2))},
-		{Name: "deleted", Manifest: fooBarSetManifest(2), Steps: []Step{drop(metav1.DeletePropagationForeground, done("a:1", 2))}, End: nothing},
+		{Name: "deleted", Writes: 15, Manifest: fooBarSetManifest(2), Steps: []Step{drop(metav1.DeletePropagationForeground, done("a:1", 2))}, End: nothing},
 		again,
 	}
 	for i := range scenarios {

@@ -50,29 +50,31 @@ func myDeploymentScenarios() []Scenario {
 		return fmt.Sprintf(`{"spec":{"template":{"spec":{%s"containers":[{"name":"c","image":%q}]}}}}`, more, image)
 	}
 	malformed := `{"spec":{"template":{"spec":{"containers":[{"name":"c","image":"v2","resources":{"limits":{"cpu":"1e1.5"}}}]}}}}`
-	again := Scenario{Name: "mydeployment-recreated", Manifest: myDeployment("1", "0"), End: complete("v1", 2, 0)}
-	adopted := Scenario{Name: "mydeployment-adopted", Manifest: myDeployment("1", "0"), End: complete("v1", 2, 1)}
+	again := Scenario{Name: "mydeployment-recreated", Writes: 17, Manifest: myDeployment("1", "0"), End: complete("v1", 2, 0)}
+	adopted := Scenario{Name: "mydeployment-adopted", Writes: 13, Manifest: myDeployment("1", "0"), End: complete("v1", 2, 1)}
 	once, left := again, adopted
 	again.Steps = []Step{drop(metav1.DeletePropagationBackground, complete("v1", 2, 1)), anew(once)}
 	adopted.Steps = []Step{drop(metav1.DeletePropagationOrphan, complete("v1", 2, 1)), anew(left)}
+	// Writes: each pod created and deleted, and a status for each of them that comes, is ready or goes, as far as these are not seen
+	// at once; a third more than were counted.
 	return []Scenario{
-		{Name: "mydeployment-created", Manifest: myDeployment("1", "0"), End: complete("v1", 2, 1)},
-		{Name: "mydeployment-rolled-out", Manifest: myDeployment("1", "0"),
+		{Name: "mydeployment-created", Writes: 7, Manifest: myDeployment("1", "0"), End: complete("v1", 2, 1)},
+		{Name: "mydeployment-rolled-out", Writes: 18, Manifest: myDeployment("1", "0"),
 			Steps: []Step{edit("another image", complete("v1", 2, 1), image("v2", ""))}, End: complete("v2", 2, 1)},
-		{Name: "mydeployment-replaced", Manifest: myDeployment("0", "1"),
+		{Name: "mydeployment-replaced", Writes: 19, Manifest: myDeployment("0", "1"),
 			Steps: []Step{edit("another image", complete("v1", 2, 1), image("v2", ""))}, End: complete("v2", 2, 1)},
 		// The second edit comes when a pod of the first one is there, which will never be ready.
-		{Name: "mydeployment-half-way", Manifest: myDeployment("1", "0"),
+		{Name: "mydeployment-half-way", Writes: 26, Manifest: myDeployment("1", "0"),
 			Steps: []Step{edit("another image", complete("v1", 2, 1), image("v2", `"nodeSelector":{"no":"where"},`)),
 				edit("a third image", all(podsWith("v2", 1), podsWith("v1", 2)), image("v3", `"nodeSelector":null,`))}, End: complete("v3", 2, 1)},
-		{Name: "mydeployment-scaled", Manifest: myDeployment("1", "0"),
+		{Name: "mydeployment-scaled", Writes: 18, Manifest: myDeployment("1", "0"),
 			Steps: []Step{edit("to 0", complete("v1", 2, 1), `{"spec":{"replicas":0}}`), edit("and back", complete("v1", 0, 0), `{"spec":{"replicas":2}}`)}, End: complete("v1", 2, 0)},
 		adopted,
 		// Another name cannot be taken while the failed pod has its own: there is no room for one more.
-		{Name: "mydeployment-failed", Manifest: myDeployment("0", "1"), Steps: []Step{podFails(complete("v1", 2, 1))}, End: complete("v1", 2, 0)},
-		{Name: "mydeployment-repaired", Paths: []string{path}, Manifest: myDeployment("1", "0"),
+		{Name: "mydeployment-failed", Writes: 14, Manifest: myDeployment("0", "1"), Steps: []Step{podFails(complete("v1", 2, 1))}, End: complete("v1", 2, 0)},
+		{Name: "mydeployment-repaired", Writes: 21, Paths: []string{path}, Manifest: myDeployment("1", "0"),
 			Steps: []Step{spoil(complete("v1", 2, 1), malformed), edit("repair", all(was("Stalled"), reported(path), podsWith("v1", 2)), image("v3", ""))}, End: complete("v3", 2, 1)},
-		{Name: "mydeployment-malformed", Paths: []string{path}, Manifest: myDeployment("1", "0"),
+		{Name: "mydeployment-malformed", Writes: 9, Paths: []string{path}, Manifest: myDeployment("1", "0"),
 			Steps: []Step{spoil(complete("v1", 2, 1), malformed)}, End: all(was("Stalled"), reported(path), podsWith("v1", 2))},
 		again,
 	}
