@@ -37,7 +37,7 @@ func processes(o options) []process {
 		{"G8", "historic bugs switched on again: each is caught", test("-run=TestEachBugIsCaught", "./test/faults/seeded", bugs), "bugs", false, false},
 		{"G9", "the real controller on a model of the API server, adversarial schedules", test("-run=TestSchedules", "./test/faults/simulation", fmt.Sprint("-seed=", 1+o.seed*apart), fmt.Sprint("-schedules=", schedules)), "schedules", false, false},
 		{"G10", "the model answers as the real API server does", test("-run=TestModelAndAPIServer", "./test/faults/apimodel", seed, fmt.Sprint("-sequences=", sequences), fmt.Sprint("-only=", o.sequence), fmt.Sprint("-family=", o.family)), "sequences", true, false},
-		{"G15", "CRDs absent, late, deleted, made anew, and etcd restored (G16)", test("-parallel=2", "-run=TestPlans", "./test/faults/disruption", disruptions), "disruptions", true, false},
+		{"G15", "CRDs absent, late, deleted, recreated, and etcd restored (G16)", test("-parallel=2", "-run=TestPlans", "./test/faults/disruption", disruptions), "disruptions", true, false},
 		{"G21", "every scenario twice, and recorded with watches that are cut: the same end, the same record", test("-run=TestEveryScenarioTwice", "./test/faults/scenario"), "scenarios", true, false},
 	}
 }

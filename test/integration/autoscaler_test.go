@@ -70,7 +70,7 @@ func TestAutoscaler(t *testing.T) {
 	r.awaitDependent(t, training.Autoscalers(), ns, "job", false)
 	patch(`{"spec":{"runPolicy":{"suspend":false}}}`)
 	if again := r.awaitDependent(t, training.Autoscalers(), ns, "job", true); again.GetUID() == first {
-		t.Error("it was not made anew")
+		t.Error("it was not recreated")
 	}
 	r.awaitPods(t, ns, "job", 1)
 	patch(`{"spec":{"elasticPolicy":{"metrics":null}}}`)

@@ -115,7 +115,7 @@ func scaledIn(t *testing.T, r *rig) {
 	for _, pods := range seen {
 		for name, uid := range pods {
 			if before[name] != uid {
-				t.Fatalf("pod %s was made anew", name)
+				t.Fatalf("pod %s was recreated", name)
 			}
 		}
 	}

@@ -50,7 +50,7 @@ func TestPausedLeader(t *testing.T) {
 	}
 	for name, uid := range r.pods(t, "default", "b-4") {
 		if before[name] != uid {
-			t.Errorf("pod %s was made anew", name)
+			t.Errorf("pod %s was recreated", name)
 		}
 	}
 	for _, name := range []string{"a-0", "a-4", "b-0", "b-4"} {

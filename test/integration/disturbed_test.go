@@ -29,7 +29,7 @@ func killedAndRestarted(t *testing.T, r *rig) {
 	after := r.pods(t, ns, "job")
 	for name, uid := range before {
 		if after[name] != uid {
-			t.Errorf("pod %s was made anew", name)
+			t.Errorf("pod %s was recreated", name)
 		}
 	}
 	r.awaitState(t, ns, "job", training.Running)

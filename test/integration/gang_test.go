@@ -205,7 +205,7 @@ func gangSuspended(t *testing.T, r *rig) {
 	r.awaitPods(t, ns, "job", 0)
 	r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":false}}}`)
 	if second := r.awaitDependent(t, training.PodGroups(), ns, "job", true); second.GetUID() == first.GetUID() {
-		t.Error("the group was not made anew")
+		t.Error("the group was not recreated")
 	}
 	r.phase(t, ns, "job", "Inqueue")
 	r.awaitPods(t, ns, "job", 1)

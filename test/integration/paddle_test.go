@@ -82,7 +82,7 @@ func paddleElastic(t *testing.T, r *rig) {
 	r.awaitDependent(t, training.Autoscalers(), ns, "job", false)
 	r.kubectl(t, nil, "-n", ns, "patch", "paddlejob", "job", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":false}}}`)
 	if again := r.awaitDependent(t, training.Autoscalers(), ns, "job", true); again.GetUID() == found.GetUID() {
-		t.Error("the autoscaler was not made anew")
+		t.Error("the autoscaler was not recreated")
 	}
 	r.awaitActive(t, ns, "job", 3)
 	r.kubectl(t, nil, "-n", ns, "patch", "paddlejob", "job", "--type=merge", "-p", `{"spec":{"runPolicy":{"activeDeadlineSeconds":1}}}`)

@@ -12,7 +12,7 @@ import (
 )
 
 // limitReached: three workers fail at once with an exit code that asks for another try, three restarts are allowed, and
-// the operator is killed between the record and the deletions, and again while the pods are made anew; in between
+// the operator is killed between the record and the deletions, and again while the pods are recreated; in between
 // somebody wipes the status. No restart is forgotten, none is counted twice.
 func limitReached(t *testing.T, r *rig) {
 	ns := r.namespace(t, "counted")

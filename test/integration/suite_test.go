@@ -35,7 +35,7 @@ func suite(t *testing.T, shape string, keepsGeneration bool) {
 			"running, nonsense, repaired":          runningThenNonsense,
 			"malformed object deleted":             malformedDeleted,
 			"operator killed and restarted":        killedAndRestarted,
-			"deleted and made anew":                deletedAndRecreated,
+			"deleted and recreated":                deletedAndRecreated,
 			"replica restarted, then fatal":        replicaRestarted,
 			"backoff limit reached":                limitReached,
 			"status edited by somebody":            statusEdited,

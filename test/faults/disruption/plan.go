@@ -30,8 +30,8 @@ func Plans(seed uint64) []Plan {
 		converted(Plan{"webhook killed, then started", "G15", conversionKilled}),
 		{"store rewound by 10000 revisions", "G16", rewound{10_000}.run},
 		{"every set of CRDs at start", "G15", everySet},
-		{"CRD deleted and made anew 20 times", "G15", madeAnew{seed, 20}.run},
+		{"CRD deleted and recreated 20 times", "G15", recreatedCRD{seed, 20}.run},
 		converted(Plan{"every set of CRDs at start", "G15", everySet}),
-		converted(Plan{"CRD deleted and made anew 20 times", "G15", madeAnew{seed, 20}.run}),
+		converted(Plan{"CRD deleted and recreated 20 times", "G15", recreatedCRD{seed, 20}.run}),
 	}
 }

@@ -144,13 +144,13 @@ func (g *environment) arrivesLate(ctx context.Context, p part, submit func() (jo
 	return nil
 }
 
-// madeAnew deletes the CRD of a kind with all its jobs and makes both anew, again and again.
-type madeAnew struct {
+// recreatedCRD deletes the CRD of a kind with all its jobs and makes both anew, again and again.
+type recreatedCRD struct {
 	seed  uint64
 	times int
 }
 
-func (m madeAnew) run(ctx context.Context, env Env) error {
+func (m recreatedCRD) run(ctx context.Context, env Env) error {
 	crds := filepath.Dir(env.crd("x"))
 	return on(ctx, env, []string{crds}, func(ctx context.Context, g *environment) error {
 		if err := g.namespace(ctx, "load"); err != nil {
@@ -171,7 +171,7 @@ func load() []job {
 	return jobs
 }
 
-func (m madeAnew) cycles(ctx context.Context, g *environment) error {
+func (m recreatedCRD) cycles(ctx context.Context, g *environment) error {
 	random := rand.New(rand.NewPCG(m.seed, 20))
 	jobs := load()
 	if err := g.submit(ctx, jobs...); err != nil {

@@ -86,7 +86,7 @@ func pod(owner, index, phase string) string {
 
 const spec = `spec: {tfReplicaSpecs: {Worker: {replicas: 2}}}, `
 
-// good is a run in which nothing went wrong: two replicas, one of which failed and was made anew; then the job succeeded.
+// good is a run in which nothing went wrong: two replicas, one of which failed and was recreated; then the job succeeded.
 func good(t *testing.T) *story {
 	s := &story{t: t, limits: Limits{Paths: []string{"spec.x"}}}
 	s.tell("ADDED TFJob job j", `{`+spec+`}`)

@@ -104,7 +104,7 @@ func tamperings(sc scenario.Scenario, ref reference) (plans []Plan) {
 			over := step == len(sc.Steps) && ref.settled && !ref.restores
 			p := Plan{Goal: "G11", Fault: fmt.Sprintf("at step %d: %s", step, c.name), came: struck, edited: c.status, writes: 20, pods: 1,
 				canary: step == 1 && sc.Timed(),
-				spared: map[string]string{"O2": "a child that is not the operator's any more may be made anew, once"}}
+				spared: map[string]string{"O2": "a child that is not the operator's any more may be recreated, once"}}
 			switch {
 			case over && c.resource != "":
 				continue // a child that is taken from a finished job is let go

@@ -88,7 +88,7 @@ func workers(n int, fields string) replicaType {
 	return replicaType{name: "Worker", replicas: n, fields: fields}
 }
 
-// A replica that failed is made anew when its pod is ten seconds old.
+// A replica that failed is recreated when its pod is ten seconds old.
 const aPause = 10 * time.Second
 
 // endings are the ways in which a job ends by itself.
