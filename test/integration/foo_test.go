@@ -36,7 +36,7 @@ func TestFoo(t *testing.T) {
 	f.rig = bareRig(t, cluster.Options{Nodes: 1, Users: map[string]string{"foo": fooUser}, CRDs: []string{filepath.Join(root, "test/fixtures/foos-open.yaml")}})
 	f.kubectl(t, nil, "apply", "-f", fooDeploy+"/namespace.yaml", "-f", fooDeploy+"/rbac.yaml")
 	f.storeMalformed(t)
-	f.define(t, "replace", "-f", fooDeploy+"/crd")
+	f.define(t, fooDeploy+"/crd")
 	p := f.start(t)
 	t.Run("scenarios", func(t *testing.T) {
 		sideBySide(t, f, map[string]func(*testing.T, *foos){
@@ -310,9 +310,9 @@ func fooCRDRecreated(t *testing.T, f *foos) {
 	f.start(t)
 	f.apply(t, ns, foo("seven", "{deploymentName: a, replicas: 1}"))
 	f.awaitFoo(t, ns, "seven", "Ready", "True Available", 1)
-	f.define(t, "delete", "-f", fooDeploy+"/crd/foos.yaml", "--timeout=60s")
+	f.undefine(t, fooDeploy+"/crd/foos.yaml")
 	f.awaitDeployments(t, ns, "")
-	f.define(t, "apply", "-f", fooDeploy+"/crd/foos.yaml")
+	f.define(t, fooDeploy+"/crd/foos.yaml")
 	await(t, "the Foo to be taken", func() (bool, string) {
 		out, err := f.tryKubectl([]byte(foo("seven", "{deploymentName: a, replicas: 1}")), "-n", ns, "apply", "-f", "-")
 		return err == nil, out

@@ -91,9 +91,9 @@ func foobarCRDRecreated(t *testing.T, f *foobars) {
 	f.start(t)
 	f.apply(t, ns, foobar("FooBar", "twelve", "{target: a, targetNamespace: again-there}"))
 	f.awaitReady(t, ns, "twelve", other+"/a")
-	f.define(t, "delete", "-f", foobarDeploy+"/crd/foobars.yaml", "--timeout=60s")
+	f.undefine(t, foobarDeploy+"/crd/foobars.yaml")
 	f.awaitMaps(t, "", ns, other)
-	f.define(t, "apply", "-f", foobarDeploy+"/crd/foobars.yaml")
+	f.define(t, foobarDeploy+"/crd/foobars.yaml")
 	await(t, "the FooBar to be taken", func() (bool, string) {
 		out, err := f.tryKubectl([]byte(foobar("FooBar", "twelve", "{target: a, targetNamespace: again-there}")), "-n", ns, "apply", "-f", "-")
 		return err == nil, out

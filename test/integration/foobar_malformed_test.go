@@ -106,8 +106,8 @@ func foobarMalformed(t *testing.T, f *foobars) {
 // foobarStatusOfAnotherType: with an open schema, a status that somebody gives a value of another type is written again, also
 // if what else it says is right.
 func foobarStatusOfAnotherType(t *testing.T, f *foobars) {
-	f.define(t, "replace", "-f", root+"/test/fixtures/foobars-open.yaml")
-	defer f.define(t, "replace", "-f", foobarDeploy+"/crd")
+	f.define(t, root+"/test/fixtures/foobars-open.yaml")
+	defer f.define(t, foobarDeploy+"/crd")
 	was, steps := f.read(t, "malformed", "sound-0").Object["status"], []string{`{"op": "add", "path": "/status/conditions/-", "value": 7}`,
 		`{"op": "add", "path": "/status/conditions/0", "value": null}`}
 	for _, status := range oddStatuses() {

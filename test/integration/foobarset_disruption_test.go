@@ -114,19 +114,19 @@ func fooBarSetCRDsRecreated(t *testing.T, f *fooBarSets) {
 	f.apply(t, ns, fooBarSet("web", spec))
 	f.awaitSet(t, ns, "web", "2 tasks, 2 active, 0 succeeded, 0 failed", "Ready", "True Running")
 	former := f.tasks(t, ns, "web")[0].GetUID()
-	f.define(t, "delete", "-f", fooBarSetDeploy+"/crd/foobartasks.yaml", "--timeout=60s")
-	f.define(t, "apply", "-f", fooBarSetDeploy+"/crd/foobartasks.yaml")
+	f.undefine(t, fooBarSetDeploy+"/crd/foobartasks.yaml")
+	f.define(t, fooBarSetDeploy+"/crd/foobartasks.yaml")
 	await(t, "tasks to be made again", func() (bool, string) {
 		out, err := f.tryKubectl(nil, "-n", ns, "get", "fbt", "-o", "jsonpath={.items[*].metadata.uid}")
 		return err == nil && len(strings.Fields(out)) == 2 && !strings.Contains(out, string(former)), out
 	})
 	f.awaitSet(t, ns, "web", "2 tasks, 2 active, 0 succeeded, 0 failed", "Ready", "True Running")
-	f.define(t, "delete", "-f", fooBarSetDeploy+"/crd/foobarsets.yaml", "--timeout=60s")
+	f.undefine(t, fooBarSetDeploy+"/crd/foobarsets.yaml")
 	await(t, "the tasks to be collected", func() (bool, string) {
 		out := f.kubectl(t, nil, "-n", ns, "get", "fbt,jobs", "-o", "name")
 		return out == "" || strings.Contains(out, "No resources"), out
 	})
-	f.define(t, "apply", "-f", fooBarSetDeploy+"/crd/foobarsets.yaml")
+	f.define(t, fooBarSetDeploy+"/crd/foobarsets.yaml")
 	await(t, "the set to be taken", func() (bool, string) {
 		out, err := f.tryKubectl([]byte(fooBarSet("web", spec)), "-n", ns, "apply", "-f", "-")
 		return err == nil, out

@@ -43,7 +43,7 @@ func TestLateCRD(t *testing.T) {
 				t.Errorf("round %d, without CRD: %s answers %d", round, path, code)
 			}
 		}
-		r.define(t, "apply", "-f", crd)
+		r.define(t, crd)
 		p.awaitServed(t, 1)
 		r.awaitEstablished(t, kinds.TFJob())
 		name := fmt.Sprintf("job-%d", round)
@@ -54,7 +54,7 @@ func TestLateCRD(t *testing.T) {
 			r.awaitState(t, "default", "cut-off", training.Running)
 		}
 		if round < 2 {
-			r.define(t, "delete", "-f", crd, "--wait=true", "--timeout=60s")
+			r.undefine(t, crd)
 		}
 	}
 	await(t, "readiness", func() (bool, string) {

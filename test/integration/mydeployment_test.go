@@ -43,7 +43,7 @@ func TestMyDeployment(t *testing.T) {
 	m.kubectl(t, nil, "apply", "-f", myDeploymentDeploy+"/namespace.yaml", "-f", myDeploymentDeploy+"/rbac.yaml")
 	m.namespace(t, "malformed")
 	m.storeMalformed(t)
-	m.define(t, "replace", "-f", myDeploymentDeploy+"/crd")
+	m.define(t, myDeploymentDeploy+"/crd")
 	p := m.start(t)
 	t.Run("scenarios", func(t *testing.T) {
 		sideBySide(t, m, map[string]func(*testing.T, *myDeployments){
@@ -548,12 +548,12 @@ func myDeploymentCRDRecreated(t *testing.T, m *myDeployments) {
 	m.start(t)
 	m.apply(t, ns, myDeployment("web", "replicas: 2", "v1", ""))
 	m.awaitComplete(t, ns, "web", "v1", 2)
-	m.define(t, "delete", "-f", myDeploymentDeploy+"/crd", "--timeout=60s")
+	m.undefine(t, myDeploymentDeploy+"/crd")
 	await(t, "the end of the pods", func() (bool, string) {
 		list, err := m.typed.CoreV1().Pods(ns).List(context.Background(), metav1.ListOptions{})
 		return err == nil && len(list.Items) == 0, fmt.Sprint(len(list.Items), err)
 	})
-	m.define(t, "apply", "-f", myDeploymentDeploy+"/crd")
+	m.define(t, myDeploymentDeploy+"/crd")
 	await(t, "the MyDeployment to be taken", func() (bool, string) {
 		out, err := m.tryKubectl([]byte(myDeployment("web", "replicas: 2", "v1", "")), "-n", ns, "apply", "-f", "-")
 		return err == nil, out

@@ -33,7 +33,7 @@ func pyTorchSuite(t *testing.T, crd string, keepsGeneration bool) {
 	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd/tfjobs.yaml")}})
 	r.permit(t)
 	oneKindIsMissing(t, r)
-	r.define(t, "create", "-f", crd)
+	r.define(t, crd)
 	r.awaitEstablished(t, kinds.PyTorchJob())
 	r = r.of(kinds.PyTorchJob())
 	r.keepsGeneration = keepsGeneration

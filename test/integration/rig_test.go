@@ -113,7 +113,7 @@ func newRig(t *testing.T, shape string, before func(*rig)) *rig {
 	r.permit(t)
 	before(r)
 	if shape != "" {
-		r.define(t, "replace", "-f", shape)
+		r.define(t, shape)
 	}
 	return r
 }
@@ -150,36 +150,12 @@ func (r *rig) of(kind *training.Kind) *rig {
 	return &other
 }
 
-// awaitEstablished waits until the jobs of a kind can be made. kubectl wait fails of a CRD that has no condition yet.
-func (r *rig) awaitEstablished(t *testing.T, kind *training.Kind) {
-	t.Helper()
-	await(t, kind.Plural+" to be served", func() (bool, string) {
-		out, err := r.tryKubectl(nil, "wait", "--for=condition=Established", "crd/"+kind.Plural+"."+kind.Group, "--timeout=30s")
-		return err == nil, out
-	})
-}
-
 // kubectl runs kubectl as the administrator and fails the test if it fails.
 func (r *rig) kubectl(t *testing.T, in []byte, args ...string) string {
 	t.Helper()
 	out, err := r.tryKubectl(in, args...)
 	if err != nil {
 		t.Fatalf("%v", err)
-	}
-	return out
-}
-
-// define runs kubectl where custom resources are defined, which is the API server itself unless they have a server of their own
-// (docs/storage.md). Such a server does not publish the document by which kubectl would validate.
-func (r *rig) define(t *testing.T, args ...string) string {
-	t.Helper()
-	kubeconfig := r.cluster.DefinitionsKubeconfig()
-	if kubeconfig != r.cluster.Kubeconfig() && slices.Contains([]string{"apply", "create", "replace"}, args[0]) {
-		args = append(args, "--validate=false")
-	}
-	out, err := operator.Kubectl(context.Background(), kubeconfig, nil, args...)
-	if err != nil {
-		t.Fatal(err)
 	}
 	return out
 }

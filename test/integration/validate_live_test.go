@@ -36,7 +36,7 @@ func TestValidateLive(t *testing.T) {
 		}
 	})
 	for _, kind := range kinds.All() {
-		bare.define(t, "create", "-f", root+"/test/fixtures/"+kind.Plural+"-open.yaml")
+		bare.define(t, root+"/test/fixtures/"+kind.Plural+"-open.yaml")
 		bare.awaitEstablished(t, kind)
 	}
 	bare.permit(t)

@@ -1,0 +1,146 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/retry"
+
+	"stoic/training"
+)
+
+// definitions are the CRDs, at the server where they are made: the API server itself, unless custom resources have a server of their
+// own (docs/storage.md). kubectl talks to no such server, as that one does not say which groups it serves.
+func (r *rig) definitions(t *testing.T) dynamic.ResourceInterface {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", r.cluster.DefinitionsKubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client.Resource(runtimeschema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+}
+
+// define creates the CRDs of a manifest, or of a folder of manifests, or replaces them.
+func (r *rig) define(t *testing.T, path string) {
+	t.Helper()
+	crds := r.definitions(t)
+	for _, crd := range definitionsIn(t, path) {
+		err := retry.RetryOnConflict(retry.DefaultBackoff, func() error { // the server writes conditions
+			now, err := crds.Get(t.Context(), crd.GetName(), metav1.GetOptions{})
+			if apierrors.IsNotFound(err) {
+				_, err = crds.Create(t.Context(), crd, metav1.CreateOptions{})
+				return err
+			}
+			if err != nil {
+				return err
+			}
+			crd.SetResourceVersion(now.GetResourceVersion())
+			_, err = crds.Update(t.Context(), crd, metav1.UpdateOptions{})
+			return err
+		})
+		if err != nil {
+			t.Fatalf("define %s: %v", crd.GetName(), err)
+		}
+	}
+}
+
+// undefine deletes the CRDs of a manifest, or of a folder of manifests, with all their objects, and waits until they are gone.
+func (r *rig) undefine(t *testing.T, path string) {
+	t.Helper()
+	crds := r.definitions(t)
+	all := definitionsIn(t, path)
+	for _, crd := range all {
+		if err := crds.Delete(context.Background(), crd.GetName(), metav1.DeleteOptions{}); err != nil {
+			t.Fatalf("delete the definition %s: %v", crd.GetName(), err)
+		}
+	}
+	for _, crd := range all {
+		await(t, crd.GetName()+" to be gone", func() (bool, string) {
+			_, err := crds.Get(context.Background(), crd.GetName(), metav1.GetOptions{})
+			return apierrors.IsNotFound(err), "it is there"
+		})
+	}
+}
+
+// redefine changes the CRD of that name by a JSON patch.
+func (r *rig) redefine(t *testing.T, name, patch string) {
+	t.Helper()
+	if _, err := r.definitions(t).Patch(t.Context(), name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		t.Fatalf("patch the definition %s: %v", name, err)
+	}
+}
+
+// awaitEstablished waits until the jobs of a kind can be made.
+func (r *rig) awaitEstablished(t *testing.T, kind *training.Kind) {
+	t.Helper()
+	crds := r.definitions(t)
+	await(t, kind.Plural+" to be served", func() (bool, string) {
+		crd, err := crds.Get(t.Context(), kind.Plural+"."+kind.Group, metav1.GetOptions{})
+		if err != nil {
+			return false, err.Error()
+		}
+		is, _ := condition(crd, "Established")
+		return is == "True InitialNamesAccepted", is
+	})
+}
+
+// definitionsIn a manifest, or in all manifests of a folder but kustomization.yaml.
+func definitionsIn(t *testing.T, path string) (all []*unstructured.Unstructured) {
+	t.Helper()
+	files := []string{path}
+	if info, err := os.Stat(path); err != nil {
+		t.Fatal(err)
+	} else if info.IsDir() {
+		if files, err = filepath.Glob(filepath.Join(path, "*.yaml")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range files {
+		if filepath.Base(file) == "kustomization.yaml" {
+			continue
+		}
+		all = append(all, definitionsOf(t, file)...)
+	}
+	if len(all) == 0 {
+		t.Fatalf("there is no definition in %s", path)
+	}
+	return all
+}
+
+func definitionsOf(t *testing.T, file string) (all []*unstructured.Unstructured) {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for decoder := yaml.NewYAMLOrJSONDecoder(f, 1<<16); ; {
+		crd := &unstructured.Unstructured{}
+		err := decoder.Decode(&crd.Object)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatalf("read %s: %v", file, err)
+		}
+		if crd.GetKind() == "CustomResourceDefinition" {
+			all = append(all, crd)
+		}
+	}
+}
