@@ -339,20 +339,15 @@ func (c *Controller) HealthHandler() http.Handler {
 		}
 		return ""
 	}, func() string {
-		if unread := c.unread(); unread != "" {
+		if unread := c.Unread(); unread != "" {
 			return unread + " have not been read yet"
 		}
 		return ""
 	})
 }
 
-// Idle says whether all that the API server serves has been read, and no key waits to be reconciled.
-func (c *Controller) Idle() bool {
-	return c.unread() == "" && !slices.ContainsFunc(c.watchers, func(w *watcher) bool { return w.queue.Len() > 0 })
-}
-
-// unread is the plural of a resource whose objects have not been read yet; "": all that the API server serves have been.
-func (c *Controller) unread() string {
+// Unread is the plural of a resource whose objects have not been read yet; "": all that the API server serves have been.
+func (c *Controller) Unread() string {
 	if waits := c.notReady(); waits != "" {
 		return waits
 	}

@@ -23,7 +23,7 @@ func TestSlimPod(t *testing.T) {
 		"nothing":      {nil, schema.Pod{}},
 		"other types":  {map[string]any{"metadata": int64(1), "status": []any{}}, schema.Pod{}},
 		"odd items":    {map[string]any{"metadata": map[string]any{"labels": map[string]any{"a": int64(7), "b": nil}}, "status": map[string]any{"phase": int64(1), "conditions": []any{nil, "x", map[string]any{"type": []any{}}}}}, schema.Pod{}},
-		"ready":        {map[string]any{"metadata": map[string]any{"labels": map[string]any{"a": "x", "c": "not asked for"}}, "status": ready("Running", nil)}, schema.Pod{Labels: schema.Labels{{Name: "a", Value: "x"}}, Ready: true, ReadySince: since}},
+		"ready":        {map[string]any{"metadata": map[string]any{"labels": map[string]any{"a": "x", "c": "not asked for"}}, "status": ready("Running", nil)}, schema.Pod{Labels: schema.LabelsOf(map[string]string{"a": "x"}), Ready: true, ReadySince: since}},
 		"finished":     {map[string]any{"status": ready("Failed")}, schema.Pod{Finished: true}},
 		"succeeded":    {map[string]any{"status": ready("Succeeded")}, schema.Pod{Finished: true}},
 		"not ready":    {map[string]any{"status": map[string]any{"phase": "Running", "conditions": []any{map[string]any{"type": "Ready", "status": "False"}}}}, schema.Pod{}},

@@ -203,7 +203,7 @@ func ExampleLabels() {
 // One label of an object.
 func ExampleLabel() {
 	for _, label := range schema.LabelsOf(map[string]string{"app": "shop"}) {
-		fmt.Println(label.Name, label.Value)
+		fmt.Println(label.Name(), label.Value)
 	}
 	// Output: app shop
 }

@@ -18,8 +18,8 @@ func TestLabels(t *testing.T) {
 		l := LabelsOf(set)
 		back := map[string]string{}
 		for i, label := range l {
-			if back[label.Name] = label.Value; i > 0 && l[i-1].Name >= label.Name {
-				t.Errorf("%q stands before %q", l[i-1].Name, label.Name)
+			if back[label.Name()] = label.Value; i > 0 && l[i-1].Name() >= label.Name() {
+				t.Errorf("%q stands before %q", l[i-1].Name(), label.Name())
 			}
 		}
 		if len(l) != len(set) || !maps.Equal(back, set) {
@@ -27,6 +27,10 @@ func TestLabels(t *testing.T) {
 		}
 		if l.String() != labels.Set(set).String() {
 			t.Errorf("%s, want %s", l, labels.Set(set))
+		}
+		other := rapid.MapOf(name, value).Draw(t, "other")
+		if got, want := l.Equal(LabelsOf(other)), maps.Equal(set, other); got != want {
+			t.Errorf("%v and %v are equal: %v, want %v", set, other, got, want)
 		}
 		asked := name.Draw(t, "asked")
 		want, exists := set[asked]

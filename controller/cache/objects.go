@@ -219,8 +219,8 @@ func (o *Objects) IsGone(key string, uid types.UID) bool {
 	return now == nil || now.Meta.UID != uid
 }
 
-// Served says whether the objects are watched. known is false while the API server has not said whether it serves them, and between
-// its answer that it does and the start of the informer.
+// Served says whether the objects are watched. known is false while the API server has not said whether it serves them, and while no
+// informer runs although it does.
 func (o *Objects) Served() (served, known bool) {
 	served = o.informer.Load() != nil
 	return served, served || o.absent.Load()

@@ -41,8 +41,8 @@ func TestReadinessOfAnAbsentResource(t *testing.T) {
 }
 
 // TestReadinessBeforeTheFirstList: between the API server's answer that it serves a resource and the start of its informer nothing has
-// been read yet. A process that says it is ready then says a moment later that it is not, and a cache of children that owners seem not
-// to be served for counts as read until it looks again.
+// been read yet. If the resource counted as read then, /readyz would change back a moment later, and the caches of its children would be
+// taken for not needed until they look again, half a second later.
 func TestReadinessBeforeTheFirstList(t *testing.T) {
 	log := zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(io.Discard), zap.InfoLevel))
 	var o *Objects

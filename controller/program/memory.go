@@ -24,10 +24,8 @@ const (
 	memoryShare = 90
 	// minMemory: a limit below it says nothing of use, and a collector that tries to keep it never stops.
 	minMemory = 16 << 20
-	// idleLook is how often it is looked whether the process is idle, and idleLooks how often in a row it must have been.
-	idleLook, idleLooks = time.Second, 10
-	// freeEvery is the period of the Go runtime's own garbage collections of a process that allocates little.
-	freeEvery = 2 * time.Minute
+	// unreadLook is how often it is looked whether all objects have been read, and freeEvery how often memory is given back then.
+	unreadLook, freeEvery = time.Second, time.Minute
 	// wordyFile bounds what is read of a file that says which control group a process is in, or what its limit is.
 	wordyFile = 64 << 10
 )
@@ -55,26 +53,19 @@ func keepWithin(root fs.FS, explicit string, set func(int64) int64, log *zap.Log
 	}
 }
 
-// returnUnused gives memory back to the system when the process has become idle, until ctx ends: when all objects have been read and
-// reconciled for the first time, and after later work. To read and to reconcile takes some times as much as to hold the objects, and
-// the Go runtime keeps twice of what is held, however long nothing happens. What free costs, a garbage collection, the runtime does
-// by itself as often.
-func returnUnused(ctx context.Context, idle func() bool, free func()) {
-	tick := time.NewTicker(idleLook)
-	defer tick.Stop()
-	var next time.Time
-	for worked, quiet := true, 0; ; {
-		if quiet++; !idle() {
-			worked, quiet = true, 0
-		}
-		if now := time.Now(); worked && quiet >= idleLooks && !now.Before(next) {
+// returnUnused gives memory back to the system when all objects have been read, and every minute from then on, until ctx ends. Reading
+// and reconciling takes several times the memory that the objects need afterwards, and by itself the Go runtime keeps up to twice of
+// what is in use. A call of free costs a garbage collection.
+func returnUnused(ctx context.Context, unread func() string, free func()) {
+	for wait := unreadLook; ; {
+		if unread() == "" {
 			free()
-			worked, next = false, now.Add(freeEvery)
+			wait = freeEvery
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-time.After(wait):
 		}
 	}
 }

@@ -73,21 +73,22 @@ func TestKeepWithin(t *testing.T) {
 	}
 }
 
-// TestReturnUnused: once when the process has been idle for ten seconds, again only after work, and at most every two minutes.
+// TestReturnUnused: not before all objects have been read, then at once and every minute, but not while a resource is read again.
 func TestReturnUnused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		busy := func(from, to int) func(int) bool { return func(at int) bool { return at >= from && at < to } }
-		var when []func(int) bool
 		at := func() int { return int(time.Since(began) / time.Second) }
-		idle := func() bool { return !slices.ContainsFunc(when, func(busy func(int) bool) bool { return busy(at()) }) }
-		// Read and reconciled for a minute, with a pause; then work of a second, twice; then work for ten minutes; then nothing for an hour.
-		when = append(when, busy(0, 30), busy(35, 60), busy(80, 81), busy(400, 401), busy(1000, 1600))
+		unread := func() string {
+			if at() < 30 || at() >= 100 && at() < 250 {
+				return "tfjobs"
+			}
+			return ""
+		}
 		var freed []int
-		ctx, end := context.WithTimeout(t.Context(), 2*time.Hour)
+		ctx, end := context.WithTimeout(t.Context(), 6*time.Minute)
 		defer end()
-		returnUnused(ctx, idle, func() { freed = append(freed, at()) })
-		if want := []int{69, 189, 410, 1609}; !slices.Equal(freed, want) {
+		returnUnused(ctx, unread, func() { freed = append(freed, at()) })
+		if want := []int{30, 90, 270, 330}; !slices.Equal(freed, want) {
 			t.Errorf("returned at %v, want %v", freed, want)
 		}
 	})

@@ -85,7 +85,7 @@ func (p Process) Run(ctx context.Context) error {
 		})
 	}
 	group.Go(func() error {
-		returnUnused(ctx, c.Idle, debug.FreeOSMemory)
+		returnUnused(ctx, c.Unread, debug.FreeOSMemory)
 		return nil
 	})
 	group.Go(func() error {

@@ -52,7 +52,7 @@ func oddCronTabStatuses() []string {
 func (f *crontabs) storeMalformed(t *testing.T) {
 	t.Helper()
 	// With a scale subresource the API server looks at spec.replicas itself.
-	f.redefine(t, "crontabs.stable.example.com", `[{"op":"remove","path":"/spec/versions/0/subresources/scale"}]`)
+	f.patchDefinition(t, "crontabs.stable.example.com", `[{"op":"remove","path":"/spec/versions/0/subresources/scale"}]`)
 	await(t, "the scale subresource to go", func() (bool, string) {
 		out, err := f.tryKubectl([]byte(crontab("open", `{replicas: "3"}`)), "-n", "malformed", "create", "-f", "-")
 		return err == nil, out

@@ -44,7 +44,7 @@ func TestCronTab(t *testing.T) {
 	f.kubectl(t, nil, "apply", "-f", crontabDeploy+"/namespace.yaml", "-f", crontabDeploy+"/rbac.yaml")
 	f.namespace(t, "malformed")
 	f.storeMalformed(t)
-	f.define(t, crontabDeploy+"/crd")
+	f.redefine(t, crontabDeploy+"/crd")
 	minutes := f.beginMinutes(t)
 	p := f.start(t)
 	t.Run("scenarios", func(t *testing.T) {

@@ -3,9 +3,11 @@ package integration
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,26 +38,33 @@ func (r *rig) definitions(t *testing.T) dynamic.ResourceInterface {
 	return client.Resource(runtimeschema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 }
 
-// define creates the CRDs of a manifest, or of a folder of manifests, or replaces them.
+// define creates the CRDs of a manifest, or of a folder of manifests. A field that the API does not have is an error.
 func (r *rig) define(t *testing.T, path string) {
+	t.Helper()
+	crds := r.definitions(t)
+	for _, crd := range definitionsIn(t, path) {
+		if _, err := crds.Create(t.Context(), crd, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}); err != nil {
+			t.Fatalf("define %s: %v", crd.GetName(), err)
+		}
+	}
+}
+
+// redefine replaces CRDs that are there by those of a manifest, or of a folder of manifests.
+func (r *rig) redefine(t *testing.T, path string) {
 	t.Helper()
 	crds := r.definitions(t)
 	for _, crd := range definitionsIn(t, path) {
 		err := retry.RetryOnConflict(retry.DefaultBackoff, func() error { // the server writes conditions
 			now, err := crds.Get(t.Context(), crd.GetName(), metav1.GetOptions{})
-			if apierrors.IsNotFound(err) {
-				_, err = crds.Create(t.Context(), crd, metav1.CreateOptions{})
-				return err
-			}
 			if err != nil {
 				return err
 			}
 			crd.SetResourceVersion(now.GetResourceVersion())
-			_, err = crds.Update(t.Context(), crd, metav1.UpdateOptions{})
+			_, err = crds.Update(t.Context(), crd, metav1.UpdateOptions{FieldValidation: metav1.FieldValidationStrict})
 			return err
 		})
 		if err != nil {
-			t.Fatalf("define %s: %v", crd.GetName(), err)
+			t.Fatalf("replace the definition %s: %v", crd.GetName(), err)
 		}
 	}
 }
@@ -73,20 +82,20 @@ func (r *rig) undefine(t *testing.T, path string) {
 	for _, crd := range all {
 		await(t, crd.GetName()+" to be gone", func() (bool, string) {
 			_, err := crds.Get(context.Background(), crd.GetName(), metav1.GetOptions{})
-			return apierrors.IsNotFound(err), "it is there"
+			return apierrors.IsNotFound(err), fmt.Sprint(err)
 		})
 	}
 }
 
-// redefine changes the CRD of that name by a JSON patch.
-func (r *rig) redefine(t *testing.T, name, patch string) {
+// patchDefinition changes the CRD of that name by a JSON patch.
+func (r *rig) patchDefinition(t *testing.T, name, patch string) {
 	t.Helper()
 	if _, err := r.definitions(t).Patch(t.Context(), name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 		t.Fatalf("patch the definition %s: %v", name, err)
 	}
 }
 
-// awaitEstablished waits until the jobs of a kind can be made.
+// awaitEstablished waits until the server that has the CRD of a kind serves it.
 func (r *rig) awaitEstablished(t *testing.T, kind *training.Kind) {
 	t.Helper()
 	crds := r.definitions(t)
@@ -96,11 +105,11 @@ func (r *rig) awaitEstablished(t *testing.T, kind *training.Kind) {
 			return false, err.Error()
 		}
 		is, _ := condition(crd, "Established")
-		return is == "True InitialNamesAccepted", is
+		return strings.HasPrefix(is, "True "), is
 	})
 }
 
-// definitionsIn a manifest, or in all manifests of a folder but kustomization.yaml.
+// definitionsIn a manifest, or in all manifests of a folder.
 func definitionsIn(t *testing.T, path string) (all []*unstructured.Unstructured) {
 	t.Helper()
 	files := []string{path}
@@ -112,9 +121,6 @@ func definitionsIn(t *testing.T, path string) (all []*unstructured.Unstructured)
 		}
 	}
 	for _, file := range files {
-		if filepath.Base(file) == "kustomization.yaml" {
-			continue
-		}
 		all = append(all, definitionsOf(t, file)...)
 	}
 	if len(all) == 0 {
@@ -139,8 +145,9 @@ func definitionsOf(t *testing.T, file string) (all []*unstructured.Unstructured)
 		if err != nil {
 			t.Fatalf("read %s: %v", file, err)
 		}
-		if crd.GetKind() == "CustomResourceDefinition" {
-			all = append(all, crd)
+		if crd.GetKind() != "CustomResourceDefinition" {
+			t.Fatalf("%s has a %q", file, crd.GetKind())
 		}
+		all = append(all, crd)
 	}
 }

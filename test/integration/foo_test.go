@@ -36,7 +36,7 @@ func TestFoo(t *testing.T) {
 	f.rig = bareRig(t, cluster.Options{Nodes: 1, Users: map[string]string{"foo": fooUser}, CRDs: []string{filepath.Join(root, "test/fixtures/foos-open.yaml")}})
 	f.kubectl(t, nil, "apply", "-f", fooDeploy+"/namespace.yaml", "-f", fooDeploy+"/rbac.yaml")
 	f.storeMalformed(t)
-	f.define(t, fooDeploy+"/crd")
+	f.redefine(t, fooDeploy+"/crd")
 	p := f.start(t)
 	t.Run("scenarios", func(t *testing.T) {
 		sideBySide(t, f, map[string]func(*testing.T, *foos){

@@ -106,13 +106,17 @@ func foobarMalformed(t *testing.T, f *foobars) {
 // foobarStatusOfAnotherType: with an open schema, a status that somebody gives a value of another type is written again, also
 // if what else it says is right.
 func foobarStatusOfAnotherType(t *testing.T, f *foobars) {
-	f.define(t, root+"/test/fixtures/foobars-open.yaml")
-	defer f.define(t, foobarDeploy+"/crd")
+	f.redefine(t, root+"/test/fixtures/foobars-open.yaml")
+	defer f.redefine(t, foobarDeploy+"/crd")
 	was, steps := f.read(t, "malformed", "sound-0").Object["status"], []string{`{"op": "add", "path": "/status/conditions/-", "value": 7}`,
 		`{"op": "add", "path": "/status/conditions/0", "value": null}`}
 	for _, status := range oddStatuses() {
 		steps = append(steps, `{"op": "add", "path": "/status", "value": `+status+`}`)
 	}
+	await(t, "the open schema to hold", func() (bool, string) { // a CRD that has changed is looked at a moment later
+		_, err := f.all("malformed").Patch(t.Context(), "sound-0", types.JSONPatchType, []byte("["+steps[0]+"]"), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}, "status")
+		return err == nil, fmt.Sprint(err)
+	})
 	for _, step := range steps {
 		f.patchStatus(t, "sound-0", step)
 		await(t, "the status to be put right after "+step, func() (bool, string) {

@@ -42,7 +42,7 @@ func TestFooBar(t *testing.T) {
 	f.kubectl(t, nil, "apply", "-f", foobarDeploy+"/namespace.yaml", "-f", foobarDeploy+"/rbac.yaml")
 	f.namespace(t, "malformed")
 	f.storeMalformed(t)
-	f.define(t, foobarDeploy+"/crd")
+	f.redefine(t, foobarDeploy+"/crd")
 	began := time.Now()
 	p := f.start(t)
 	t.Run("scenarios", func(t *testing.T) {

@@ -43,11 +43,11 @@ func TestFooBarSet(t *testing.T) {
 		CRDs: []string{filepath.Join(root, "test/fixtures/foobarsets-open.yaml"), filepath.Join(root, "test/fixtures/foobartasks-open.yaml")}})
 	f.kubectl(t, nil, "apply", "-f", fooBarSetDeploy+"/base/namespace.yaml", "-f", fooBarSetDeploy+"/base/roles.yaml", "-f", fooBarSetDeploy+"/together/rbac.yaml", "-f", fooBarSetDeploy+"/apart/rbac.yaml")
 	// With a scale subresource an API server looks at spec.count, whatever the schema says. One that was added later did not.
-	f.redefine(t, "foobarsets.test.example.com", `[{"op":"remove","path":"/spec/versions/0/subresources/scale"}]`)
+	f.patchDefinition(t, "foobarsets.test.example.com", `[{"op":"remove","path":"/spec/versions/0/subresources/scale"}]`)
 	f.awaitWithoutScale(t)
 	f.storeMalformed(t, "malformed-together")
 	f.storeMalformed(t, "malformed-apart")
-	f.define(t, fooBarSetDeploy+"/crd")
+	f.redefine(t, fooBarSetDeploy+"/crd")
 	t.Run("together", func(t *testing.T) { f.inForm("together").suite(t, f.start(t, "together")) })
 	t.Run("apart", func(t *testing.T) { f.inForm("apart").suite(t, f.start(t, "sets"), f.start(t, "tasks")) })
 	t.Run("each killed", func(t *testing.T) { fooBarSetKilled(t, f) })

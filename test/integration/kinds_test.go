@@ -107,7 +107,7 @@ func TestLeadingKinds(t *testing.T) {
 	for _, l := range leadingKinds() {
 		r := r.of(l.kind)
 		l.storeMalformed(t, r)
-		r.define(t, filepath.Join(root, "test/fixtures", l.kind.Plural+"-v1.9.4-written.yaml"))
+		r.redefine(t, filepath.Join(root, "test/fixtures", l.kind.Plural+"-v1.9.4-written.yaml"))
 	}
 	r.operator(t, "")
 	scenarios := map[string]func(*testing.T, *rig){}

@@ -72,7 +72,7 @@ func TestMigrate(t *testing.T) {
 		return err == nil, fmt.Sprint(err)
 	})
 	m.store(t, namespace)
-	r.redefine(t, "gadgets.example.com", `[{"op":"replace","path":"/spec/versions/0/storage","value":true},{"op":"replace","path":"/spec/versions/1/storage","value":false}]`)
+	r.patchDefinition(t, "gadgets.example.com", `[{"op":"replace","path":"/spec/versions/0/storage","value":true},{"op":"replace","path":"/spec/versions/1/storage","value":false}]`)
 	await(t, "new objects to be stored as v1", func() (bool, string) {
 		versions := m.storedVersions(t)
 		return versions == "[v1alpha1 v1]", versions
@@ -201,7 +201,7 @@ func (m *migrating) since(t *testing.T, before map[string]string) (written int) 
 // names a UID makes none.
 func (m *migrating) withoutTheOld(t *testing.T, ns string) {
 	t.Helper()
-	m.redefine(t, "gadgets.example.com", `[{"op":"remove","path":"/spec/versions/1"}]`)
+	m.patchDefinition(t, "gadgets.example.com", `[{"op":"remove","path":"/spec/versions/1"}]`)
 	await(t, "the old version to be gone", func() (bool, string) {
 		_, err := m.dynamic.Resource(runtimeschema.GroupVersionResource{Group: "example.com", Version: "v1alpha1", Resource: "gadgets"}).List(t.Context(), metav1.ListOptions{Limit: 1})
 		return apierrors.IsNotFound(err), fmt.Sprint(err)

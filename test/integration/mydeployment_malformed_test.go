@@ -69,7 +69,7 @@ func (m *myDeployments) storeMalformed(t *testing.T) {
 		all = append(all, strings.TrimSpace(myDeployment(fmt.Sprintf("sound-%d", i), "replicas: 1", "v1", ""))+"\nstatus: "+status+"\n")
 	}
 	// Through its subresources an API server looks at replicas, and takes the status of an object that is created away.
-	m.redefine(t, "mydeployments.apps.example.com", `[{"op":"remove","path":"/spec/versions/0/subresources"}]`)
+	m.patchDefinition(t, "mydeployments.apps.example.com", `[{"op":"remove","path":"/spec/versions/0/subresources"}]`)
 	await(t, "the CRD without subresources", func() (bool, string) {
 		out, err := m.tryKubectl([]byte(all[0]), "-n", "malformed", "create", "--dry-run=server", "-o", "jsonpath={.status}", "-f", "-")
 		return err == nil && out != "", out

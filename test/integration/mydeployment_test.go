@@ -43,7 +43,7 @@ func TestMyDeployment(t *testing.T) {
 	m.kubectl(t, nil, "apply", "-f", myDeploymentDeploy+"/namespace.yaml", "-f", myDeploymentDeploy+"/rbac.yaml")
 	m.namespace(t, "malformed")
 	m.storeMalformed(t)
-	m.define(t, myDeploymentDeploy+"/crd")
+	m.redefine(t, myDeploymentDeploy+"/crd")
 	p := m.start(t)
 	t.Run("scenarios", func(t *testing.T) {
 		sideBySide(t, m, map[string]func(*testing.T, *myDeployments){

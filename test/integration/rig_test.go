@@ -113,7 +113,7 @@ func newRig(t *testing.T, shape string, before func(*rig)) *rig {
 	r.permit(t)
 	before(r)
 	if shape != "" {
-		r.define(t, shape)
+		r.redefine(t, shape)
 	}
 	return r
 }

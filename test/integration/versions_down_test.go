@@ -93,7 +93,7 @@ func (k *servedKind) webhookFails(t, whole *testing.T, r *rig, others []*servedK
 // trust an authority from now on.
 func (k *servedKind) trust(t *testing.T, r *rig, authority []byte) {
 	t.Helper()
-	r.redefine(t, k.plural+"."+k.Group, `[{"op":"replace","path":"/spec/conversion/webhook/clientConfig/caBundle","value":"`+base64.StdEncoding.EncodeToString(authority)+`"}]`)
+	r.patchDefinition(t, k.plural+"."+k.Group, `[{"op":"replace","path":"/spec/conversion/webhook/clientConfig/caBundle","value":"`+base64.StdEncoding.EncodeToString(authority)+`"}]`)
 }
 
 // awaitFailure of reads in another version than the stored one: a CRD that has changed is looked at a moment later.

@@ -144,7 +144,7 @@ func (g *environment) arrivesLate(ctx context.Context, p part, submit func() (jo
 	return nil
 }
 
-// recreatedCRD deletes the CRD of a kind with all its jobs and makes both anew, again and again.
+// recreatedCRD deletes the CRD of a kind with all its jobs and recreates both, again and again.
 type recreatedCRD struct {
 	seed  uint64
 	times int

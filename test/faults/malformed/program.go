@@ -31,9 +31,9 @@ type program struct {
 	process *operator.Process
 	// stop ends what asks whether the process is ready.
 	stop context.CancelFunc
-	// unready counts the answers that it is not ready; firstly is the first of them.
-	unready atomic.Int64
-	firstly atomic.Pointer[string]
+	// unready counts the answers that it is not ready; firstUnready is the first of them.
+	unready      atomic.Int64
+	firstUnready atomic.Pointer[string]
 }
 
 // programsOf all operators: those that have the same command line are one process.
@@ -74,7 +74,7 @@ func (p *program) serve(ctx context.Context, namespace string) (err error) {
 		return fmt.Errorf("start %s: %w", p.name, err)
 	}
 	p.unready.Store(0)
-	p.firstly.Store(nil)
+	p.firstUnready.Store(nil)
 	asking, stop := context.WithCancel(ctx)
 	p.stop = stop
 	go p.ask(asking, p.process)
@@ -93,7 +93,7 @@ func (p *program) ask(ctx context.Context, process *operator.Process) {
 			silent++
 		default:
 			first := fmt.Sprintf("code %d, %q, %v after it was ready", code, text, time.Since(began).Round(time.Millisecond))
-			p.firstly.CompareAndSwap(nil, &first)
+			p.firstUnready.CompareAndSwap(nil, &first)
 			p.unready.Add(1)
 		}
 		select {
@@ -149,7 +149,7 @@ func (p *program) trouble(ctx context.Context, objects int) (found []string) {
 		}
 	}
 	if n := p.unready.Load(); n > 0 {
-		found = append(found, fmt.Sprintf("%s was not ready %d times, first: %s", p.name, n, *p.firstly.Load()))
+		found = append(found, fmt.Sprintf("%s was not ready %d times, first: %s", p.name, n, *p.firstUnready.Load()))
 	}
 	if n := p.sum(ctx, "workqueue_adds_total{"); int(n) > 40*objects+500 {
 		found = append(found, fmt.Sprintf("%s: %v keys were queued for %d objects", p.name, n, objects))

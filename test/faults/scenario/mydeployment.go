@@ -67,7 +67,7 @@ func myDeploymentScenarios() []Scenario {
 		{Name: "mydeployment-half-way", Writes: 26, Manifest: myDeployment("1", "0"),
 			Steps: []Step{edit("another image", complete("v1", 2, 1), image("v2", `"nodeSelector":{"no":"where"},`)),
 				edit("a third image", all(podsWith("v2", 1), podsWith("v1", 2)), image("v3", `"nodeSelector":null,`))}, End: complete("v3", 2, 1)},
-		{Name: "mydeployment-scaled", Writes: 18, Manifest: myDeployment("1", "0"),
+		{Name: "mydeployment-scaled", Writes: 20, Manifest: myDeployment("1", "0"),
 			Steps: []Step{edit("to 0", complete("v1", 2, 1), `{"spec":{"replicas":0}}`), edit("and back", complete("v1", 0, 0), `{"spec":{"replicas":2}}`)}, End: complete("v1", 2, 0)},
 		adopted,
 		// Another name cannot be taken while the failed pod has its own: there is no room for one more.
