@@ -28,11 +28,12 @@ type FooSpec struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	DeploymentName string `json:"deploymentName" stoic:"required,minLength=1,name=dnsLabel"`
-	// How many pods the Deployment has.
+	// How many pods the Deployment has. A number that no cluster has room for would keep the Deployment controller from all others.
 	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000
 	// +kubebuilder:default=1
 	// +optional
-	Replicas *int32 `json:"replicas,omitempty" stoic:"min=0"`
+	Replicas *int32 `json:"replicas,omitempty" stoic:"min=0,max=1000"`
 }
 
 // FooStatus is what the operator has found.
