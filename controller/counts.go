@@ -19,13 +19,14 @@ const countsEvery = 5 * time.Second
 //	what is new in the status                        the plan also writes something    then
 //	a condition, a reason, a word, a list, a time    either                            written now: somebody waits for it
 //	observedGeneration                               either                            written now
+//	a value in the place of one of another type      either                            written now: the record is none that clients can read
 //	numbers, messages of conditions                  yes                               written now: what is done may depend on its record
 //	numbers, messages of conditions                  no                                written when the last write is countsEvery old
 //
 // What waits at a crash is written by the next process, which has written nothing yet.
 func debounceCounts(o *Observed, plan *Plan) {
 	wait := countsEvery - o.Now.Sub(o.WrittenAt)
-	if plan.Status == nil || o.WrittenAt.IsZero() || wait <= 0 || wait > countsEvery || acts(plan) ||
+	if plan.Status == nil || o.WrittenAt.IsZero() || wait <= 0 || wait > countsEvery || acts(plan) || o.Head.StatusUnfit ||
 		!reflect.DeepEqual(withoutCounts(read(o.Head.Status), false), withoutCounts(read(plan.Status), false)) {
 		return
 	}

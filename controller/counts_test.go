@@ -72,4 +72,8 @@ func TestDebounceCounts(t *testing.T) {
 	if debounceCounts(&o, &plan); plan.Status == nil {
 		t.Error("a process that has written nothing yet waits")
 	}
+	o, plan = Observed{Head: &schema.Head{Status: &before, StatusUnfit: true}, Now: now, WrittenAt: now}, Plan{Status: more}
+	if debounceCounts(&o, &plan); plan.Status == nil {
+		t.Error("a status with a value of another type waits")
+	}
 }
