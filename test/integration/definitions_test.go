@@ -2,9 +2,7 @@ package integration
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,11 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/retry"
 
+	"stoic/test/served"
 	"stoic/training"
 )
 
@@ -109,7 +107,7 @@ func (r *rig) awaitEstablished(t *testing.T, kind *training.Kind) {
 	})
 }
 
-// definitionsIn a manifest, or in all manifests of a folder.
+// definitionsIn a manifest, which has one, or in all manifests of a folder.
 func definitionsIn(t *testing.T, path string) (all []*unstructured.Unstructured) {
 	t.Helper()
 	files := []string{path}
@@ -121,33 +119,18 @@ func definitionsIn(t *testing.T, path string) (all []*unstructured.Unstructured)
 		}
 	}
 	for _, file := range files {
-		all = append(all, definitionsOf(t, file)...)
-	}
-	if len(all) == 0 {
-		t.Fatalf("there is no definition in %s", path)
-	}
-	return all
-}
-
-func definitionsOf(t *testing.T, file string) (all []*unstructured.Unstructured) {
-	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	for decoder := yaml.NewYAMLOrJSONDecoder(f, 1<<16); ; {
-		crd := &unstructured.Unstructured{}
-		err := decoder.Decode(&crd.Object)
-		if errors.Is(err, io.EOF) {
-			return all
-		}
+		object, err := served.Definition(file)
 		if err != nil {
-			t.Fatalf("read %s: %v", file, err)
+			t.Fatal(err)
 		}
+		crd := &unstructured.Unstructured{Object: object}
 		if crd.GetKind() != "CustomResourceDefinition" {
 			t.Fatalf("%s has a %q", file, crd.GetKind())
 		}
 		all = append(all, crd)
 	}
+	if len(all) == 0 {
+		t.Fatalf("there is no definition in %s", path)
+	}
+	return all
 }

@@ -36,6 +36,19 @@ func read(file string) (*crdv1.CustomResourceDefinition, error) {
 	return crd, nil
 }
 
+// Definition is the CRD of a file as it stands there, for clients that are not typed.
+func Definition(file string) (map[string]any, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read a CRD: %w", err)
+	}
+	var crd map[string]any
+	if err := yaml.Unmarshal(text, &crd); err != nil {
+		return nil, fmt.Errorf("read the CRD in %s: %w", file, err)
+	}
+	return crd, nil
+}
+
 // Version of a CRD that has one, as it is served beside others: without pod templates and defaults.
 func Version(t *testing.T, file string) crdv1.CustomResourceDefinitionVersion {
 	t.Helper()

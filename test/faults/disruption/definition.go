@@ -3,7 +3,6 @@ package disruption
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"sigs.k8s.io/yaml"
+
+	"stoic/test/served"
 )
 
 // settled bounds the waits for the control plane itself.
@@ -19,19 +19,6 @@ const settled = 60 * time.Second
 
 func (g *environment) definitions() dynamic.ResourceInterface {
 	return g.dynamic.Resource(runtimeschema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
-}
-
-// definition reads a CRD from a file.
-func definition(file string) (*unstructured.Unstructured, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("read a CRD: %w", err)
-	}
-	crd := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal(text, &crd.Object); err != nil {
-		return nil, fmt.Errorf("read the CRD in %s: %w", file, err)
-	}
-	return crd, nil
 }
 
 // versions of a CRD; the caller may change them in place.
@@ -72,11 +59,11 @@ func (g *environment) install(ctx context.Context, crd *unstructured.Unstructure
 }
 
 func (g *environment) installFile(ctx context.Context, file string) (time.Time, error) {
-	crd, err := definition(file)
+	object, err := served.Definition(file)
 	if err != nil {
 		return time.Time{}, err
 	}
-	return g.install(ctx, crd)
+	return g.install(ctx, &unstructured.Unstructured{Object: object})
 }
 
 // uninstall deletes a CRD with all its objects and waits until it is gone.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"stoic/test/operator"
+	"stoic/test/served"
 	"stoic/training"
 	"stoic/training/kinds"
 )
@@ -26,10 +27,11 @@ const (
 // under runs a plan on a control plane with one changed CRD, a running operator and a canary of the other kind.
 func under(ctx context.Context, env Env, change func(*unstructured.Unstructured), do func(context.Context, *environment) error) error {
 	return on(ctx, env, []string{env.crd("pytorchjobs")}, func(ctx context.Context, g *environment) error {
-		crd, err := definition(env.crd("tfjobs"))
+		object, err := served.Definition(env.crd("tfjobs"))
 		if err != nil {
 			return err
 		}
+		crd := &unstructured.Unstructured{Object: object}
 		change(crd)
 		if _, err := g.install(ctx, crd); err != nil {
 			return err
