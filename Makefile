@@ -127,7 +127,7 @@ fuzz: ## fuzz the converter, versions, structural schemas, schedules, and the re
 	go test -run '^$$' -fuzz FuzzTyped -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./convert
 	go test -run '^$$' -fuzz FuzzStructural -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./convert
 	go test -run '^$$' -fuzz FuzzConvert -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./convert/versions
-	go test -run '^$$' -fuzz FuzzParse -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./examples/operators/crontab/schedule
+	go test -run '^$$' -fuzz FuzzParse -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./controller/schedule
 	go test -run '^$$' -fuzz FuzzUnmarshal -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./controller/lean
 	go test -run '^$$' -fuzz FuzzUntypedWatch -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./controller/lean
 

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the exported API of the engine an
 
 // engine are the packages that authors of operators import.
 func engine() []string {
-	return []string{"schema", "convert", "convert/versions", "controller", "controller/watch", "controller/program"}
+	return []string{"schema", "convert", "convert/versions", "controller", "controller/watch", "controller/program", "controller/schedule"}
 }
 
 // files parses the files of a package, its tests or all others.

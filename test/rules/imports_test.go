@@ -49,11 +49,11 @@ func allowed() map[string][]string {
 		"stoic/examples/operators/foobar":     {"stoic/controller", "stoic/convert", "stoic/convert/versions", "stoic/schema", "k8s.io/apimachinery/..."},
 		"stoic/examples/operators/foobar/cmd": {"stoic/controller/program", "stoic/examples/operators/foobar"},
 
-		"stoic/examples/operators/crontab":          {"stoic/controller", "stoic/convert", "stoic/convert/versions", "stoic/examples/operators/crontab/schedule", "stoic/schema", "k8s.io/apimachinery/..."},
+		"stoic/examples/operators/crontab":          {"stoic/controller", "stoic/convert", "stoic/convert/versions", "stoic/controller/schedule", "stoic/schema", "k8s.io/apimachinery/..."},
 		"stoic/examples/operators/crontab/cmd":      {"stoic/controller/program", "stoic/examples/operators/crontab"},
-		"stoic/examples/operators/crontab/schedule": {"stoic/schema"},
 		"stoic/examples/operators/mydeployment":     {"stoic/controller", "stoic/convert", "stoic/schema", "k8s.io/api/...", "k8s.io/apimachinery/..."},
 		"stoic/examples/operators/mydeployment/cmd": {"stoic/controller/program", "stoic/examples/operators/mydeployment"},
+		"stoic/controller/schedule":                 {"stoic/schema"},
 		"stoic/controller/queue":                    {"k8s.io/client-go/util/workqueue"},
 		"stoic/controller/access":                   append([]string{"k8s.io/api/authentication/v1", "k8s.io/api/authorization/v1", "k8s.io/client-go/..."}, untyped...),
 		"stoic/controller/serve":                    {"k8s.io/client-go/rest", "k8s.io/client-go/util/workqueue"},

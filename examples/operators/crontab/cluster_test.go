@@ -13,7 +13,7 @@ import (
 	kjson "k8s.io/apimachinery/pkg/util/json"
 
 	"stoic/controller"
-	"stoic/examples/operators/crontab/schedule"
+	"stoic/controller/schedule"
 	"stoic/schema"
 )
 

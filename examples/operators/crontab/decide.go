@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stoic/controller"
+	"stoic/controller/schedule"
 	"stoic/convert"
-	"stoic/examples/operators/crontab/schedule"
 	"stoic/schema"
 )
 

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"pgregory.net/rapid"
 
-	"stoic/examples/operators/crontab/schedule"
+	"stoic/controller/schedule"
 )
 
 // TestMonths runs schedules for months, from one time that a plan names to the next: each time that is due is run once, in several

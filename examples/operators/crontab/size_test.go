@@ -8,10 +8,10 @@ import (
 )
 
 // written is what the author of this operator writes by hand.
-// Beside it are tests, types with their defaults and validation, and package schedule, which knows nothing of Kubernetes objects.
+// Beside it are tests, and types with their defaults and validation.
 func written() source.Operator {
 	return source.Operator{Written: []string{"decide.go", "cmd/main.go"}, Beside: []string{"types.go"},
-		Imports: []string{"stoic/examples/operators/crontab", "stoic/examples/operators/crontab/schedule"},
+		Imports: []string{"stoic/examples/operators/crontab"},
 		Time:    func(name string) bool { return slices.Contains([]string{"Time", "Minute", "Unix"}, name) }}
 }
 

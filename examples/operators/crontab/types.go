@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"stoic/controller/schedule"
 	"stoic/convert/versions"
-	"stoic/examples/operators/crontab/schedule"
 	"stoic/schema"
 )
 
