@@ -24,6 +24,7 @@ type Problem struct {
 // Adding one is a minor change, renaming one breaks users.
 type Code string
 
+// The codes; Meaning says what each is, and Remedy what to do about it.
 const (
 	TypeMismatch       Code = "TypeMismatch"
 	UnknownField       Code = "UnknownField"

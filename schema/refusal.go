@@ -47,7 +47,7 @@ const (
 	CauseInvalid        Cause = "Invalid"                // the API server finds it malformed
 	CauseNameTaken      Cause = "NameTaken"              // an object of somebody else has the name
 	CauseNotFound       Cause = "NotFound"               // the namespace or the resource is not there
-	CauseOther          Cause = "other"
+	CauseOther          Cause = "other"                  // none of these
 )
 
 // Causes lists all of them.

@@ -15,16 +15,24 @@ type Resource struct {
 	Cluster bool
 }
 
-// Pods, Services and ConfigMaps are resources that most workloads own.
-func Pods() Resource       { return Resource{Version: "v1", Plural: "pods", Kind: "Pod"} }
-func Services() Resource   { return Resource{Version: "v1", Plural: "services", Kind: "Service"} }
+// Pods are those of the core group.
+func Pods() Resource { return Resource{Version: "v1", Plural: "pods", Kind: "Pod"} }
+
+// Services are those of the core group.
+func Services() Resource { return Resource{Version: "v1", Plural: "services", Kind: "Service"} }
+
+// ConfigMaps are those of the core group.
 func ConfigMaps() Resource { return Resource{Version: "v1", Plural: "configmaps", Kind: "ConfigMap"} }
 
-// Secrets, Jobs and Deployments are resources that some workloads own.
+// Secrets are those of the core group.
 func Secrets() Resource { return Resource{Version: "v1", Plural: "secrets", Kind: "Secret"} }
+
+// Jobs are those of batch/v1.
 func Jobs() Resource {
 	return Resource{Group: "batch", Version: "v1", Plural: "jobs", Kind: "Job"}
 }
+
+// Deployments are those of apps/v1.
 func Deployments() Resource {
 	return Resource{Group: "apps", Version: "v1", Plural: "deployments", Kind: "Deployment"}
 }

@@ -81,10 +81,17 @@ func (b budget) measure(t *testing.T, o exampleOperator) {
 		t.Fatal(err)
 	}
 	b.check(t, ready, used)
-	t.Logf("%s: %d objects, ready after %.1f s, %d MB resident, %d requests beside its lease in %v", o.folder, size, ready.Seconds(), used.Resident>>20, len(requests), b.quiet)
+	t.Logf("%s: %d objects, ready after %.1f s, %d MB resident, %d MB at most, %d requests beside its lease in %v", o.folder, size, ready.Seconds(), used.Resident>>20, used.Peak>>20, len(requests), b.quiet)
 	for _, c := range o.changes {
 		e.change(t, p, ns, "many7", c)
 	}
+	e.count(t, p, o.created, func() {
+		e.create(t, ns, "more", 7, 8)
+		e.awaitObject(t, ns, "more7", o.served)
+	})
+	e.count(t, p, o.deleted, func() {
+		e.kubectl(t, nil, "-n", ns, "delete", e.resource.Resource, "many7") // kubectl waits until it is gone
+	})
 	p.stop(t)
 }
 
@@ -105,12 +112,29 @@ func (e *installation) change(t *testing.T, p *process, ns, name string, c chang
 		e.kubectl(t, nil, "-n", ns, "patch", e.resource.Resource, name, "--subresource=status", "--type=merge", "-p", c.status)
 		e.awaitIdle(t, p)
 	}
-	from := e.audit(t)
-	e.kubectl(t, nil, "-n", ns, "patch", e.resource.Resource, name, "--type=merge", "-p", c.patch)
-	await(t, c.what+" to be served", func() (bool, string) {
-		u := e.read(t, e.resource, ns, name)
-		return e.served(u), fmt.Sprint(u.Object["status"])
+	settled := c.settled
+	if settled == nil {
+		settled = e.served
+	}
+	e.count(t, p, c, func() {
+		e.kubectl(t, nil, "-n", ns, "patch", e.resource.Resource, name, "--type=merge", "-p", c.patch)
+		e.awaitObject(t, ns, name, settled)
 	})
+}
+
+func (e *installation) awaitObject(t *testing.T, ns, name string, settled func(*unstructured.Unstructured) bool) {
+	t.Helper()
+	await(t, name+" to be settled", func() (bool, string) {
+		u := e.read(t, e.resource, ns, name)
+		return settled(u), fmt.Sprint(u.Object["status"])
+	})
+}
+
+// count what the operator writes from the start of a change until it has nothing to do.
+func (e *installation) count(t *testing.T, p *process, c change, do func()) {
+	t.Helper()
+	from := e.audit(t)
+	do()
 	e.awaitIdle(t, p)
 	got := map[string]int{}
 	for _, q := range writes(e.requestsSince(t, from, e.user())) { // a process looks at each object once before it changes anything
@@ -151,6 +175,9 @@ func (e *installation) awaitIdle(t *testing.T, p *process) {
 		return !since.IsZero() && time.Since(since) > 7*time.Second, fmt.Sprintf("%v keys, %v busy, %v events", keys, busy, events)
 	})
 }
+
+// isRejected: the status says so of the spec as it is.
+func isRejected(u *unstructured.Unstructured) bool { return reports(u, "Stalled", "True InvalidSpec") }
 
 // reports says whether a status is about the spec as it is, with a condition such as "True Exists".
 func reports(u *unstructured.Unstructured, of, says string) bool {

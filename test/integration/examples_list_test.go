@@ -23,7 +23,11 @@ func fooBarExample() exampleOperator {
 				more: map[string]int{"patch foobars/status": 1}},
 			{what: "another type", patch: `{"spec":{"type":"Link"}}`, want: map[string]int{"patch configmaps": 1, "patch foobars/status": 1}, more: map[string]int{"patch foobars/status": 1}},
 			{what: "a label", patch: labelIt},
-		}}
+			{what: "another namespace", patch: `{"spec":{"targetNamespace":"default"}}`, want: map[string]int{"create configmaps": 1, "delete configmaps": 1, "create events": 2, "patch foobars": 1, "patch foobars/status": 1},
+				more: map[string]int{"patch foobars/status": 1}},
+		},
+		created: change{what: "created", want: map[string]int{"create configmaps": 1, "create events": 1, "patch foobars/status": 1}, more: map[string]int{"patch foobars/status": 1}},
+		deleted: change{what: "deleted", want: map[string]int{"delete configmaps": 1, "create events": 1, "patch foobars": 1}}}
 }
 
 // fooBarSetExample has a task for each set, and serves both. Nothing runs the pods of their Jobs.
@@ -40,7 +44,10 @@ func fooBarSetExample() exampleOperator {
 			{what: "one more", patch: `{"spec":{"count":2}}`, want: map[string]int{"create foobartasks": 1, "create jobs": 1, "create events": 2, "patch foobarsets/status": 1, "patch foobartasks/status": 1},
 				more: map[string]int{"patch foobarsets/status": 2, "patch foobartasks/status": 1}},
 			{what: "a label", patch: labelIt},
-		}}
+		},
+		created: change{what: "created", want: map[string]int{"create foobartasks": 1, "create jobs": 1, "create events": 2, "patch foobarsets/status": 1, "patch foobartasks/status": 1},
+			more: map[string]int{"patch foobarsets/status": 2, "patch foobartasks/status": 1}},
+		deleted: change{what: "deleted"}}
 }
 
 // cronTabExample is due once a year.
@@ -57,8 +64,11 @@ func cronTabExample() exampleOperator {
 			{what: "a run", status: `{"status":{"lastScheduleTime":"` + now.Add(-100*time.Hour).UTC().Format(time.RFC3339) + `"}}`,
 				patch: `{"spec":{"cronSpec":"` + at(now.Add(-2*time.Hour)) + `"}}`, want: map[string]int{"create jobs": 1, "patch jobs": 1, "create events": 1, "patch crontabs/status": 2},
 				more: map[string]int{"patch jobs answered 409": 1}},
-			{what: "a label", patch: labelIt},
-		}}
+			{what: "malformed", patch: `{"spec":{"cronSpec":"99 * * * *"}}`, settled: isRejected, want: map[string]int{"create events": 1, "patch crontabs/status": 1}},
+			{what: "a label", patch: labelIt, settled: isRejected},
+		},
+		created: change{what: "created", want: map[string]int{"patch crontabs/status": 1}},
+		deleted: change{what: "deleted"}}
 }
 
 // myDeploymentExample has one pod for each, which a simulated node runs.
@@ -75,8 +85,11 @@ func myDeploymentExample() exampleOperator {
 			{what: "another image", patch: `{"spec":{"template":{"spec":{"containers":[{"name":"web","image":"web:2"}]}}}}`, want: map[string]int{"create pods": 1, "delete pods": 1, "create events": 2, "patch mydeployments/status": 1},
 				more: map[string]int{"patch mydeployments/status": 3}},
 			{what: "one more", patch: `{"spec":{"replicas":2}}`, want: map[string]int{"create pods": 1, "create events": 1, "patch mydeployments/status": 1}, more: map[string]int{"patch mydeployments/status": 2}},
-			{what: "a label", patch: labelIt},
-		}}
+			{what: "malformed", patch: `{"spec":{"template":{"spec":{"restartPolicy":"Never"}}}}`, settled: isRejected, want: map[string]int{"create events": 1, "patch mydeployments/status": 1}},
+			{what: "a label", patch: labelIt, settled: isRejected},
+		},
+		created: change{what: "created", want: map[string]int{"create pods": 1, "create events": 1, "patch mydeployments/status": 1}, more: map[string]int{"patch mydeployments/status": 2}},
+		deleted: change{what: "deleted"}}
 }
 
 // fooExample has a Deployment without pods for each: the operator does not look at pods.
@@ -90,5 +103,7 @@ func fooExample() exampleOperator {
 		changes: []change{
 			{what: "another name", patch: `{"spec":{"deploymentName":"other"}}`, want: map[string]int{"create deployments": 1, "delete deployments": 1, "create events": 2, "patch foos/status": 1}, more: map[string]int{"patch foos/status": 1}},
 			{what: "a label", patch: labelIt},
-		}}
+		},
+		created: change{what: "created", want: map[string]int{"create deployments": 1, "create events": 1, "patch foos/status": 1}, more: map[string]int{"patch foos/status": 1}},
+		deleted: change{what: "deleted"}}
 }

@@ -38,6 +38,8 @@ type exampleOperator struct {
 	// share of the objects that a test has; the others are what it makes of them.
 	share   float64
 	changes []change
+	// created is that of an object, and deleted that of the one that was changed.
+	created, deleted change
 }
 
 // change of one object, and the writes that the operator needs for it.
@@ -46,6 +48,8 @@ type change struct {
 	// status that somebody writes before; it is not counted. "" for none.
 	status string
 	patch  string
+	// settled says when the operator has seen the change; nil: when the object is served.
+	settled func(*unstructured.Unstructured) bool
 	// want are the writes, and how many. more are as many in addition, at most: two changes of a status may be seen at once, and a
 	// controller of Kubernetes may write an object at the same moment.
 	want, more map[string]int
