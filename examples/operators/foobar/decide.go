@@ -66,7 +66,7 @@ func decide(o controller.Observed) controller.Plan {
 	}
 	for _, c := range o.Of(schema.ConfigMaps()) {
 		guarded = guarded || !o.Head.Reaches(c.Namespace)
-		if only && c.UID != keep.UID && !c.Deleting { // a ConfigMap that is not being deleted is kept, if there is one
+		if only && !c.Deleting && c.UID != keep.UID { // one that is not being deleted is kept, if there is one: keep is none only if all are
 			plan.Delete = append(plan.Delete, c.DeletionAsSeen(schema.ConfigMaps()))
 		}
 	}

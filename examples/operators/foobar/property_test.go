@@ -3,6 +3,7 @@ package foobar
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -121,8 +122,8 @@ func (w *cluster) reconcile() (settled bool) {
 func (w *cluster) remove(seen schema.Observed, d schema.Deletion) {
 	key := d.Namespace + "/" + d.Name
 	c := w.maps[key]
-	if c == nil || c.GetUID() != d.UID || !w.owns(c) {
-		w.t.Fatalf("deletes %s, which is not the one that was seen, or not its own", key)
+	if c == nil || c.GetUID() != d.UID || !w.owns(c) || c.GetDeletionTimestamp() != nil {
+		w.t.Fatalf("deletes %s, which is not the one that was seen, not its own, or deleted already", key)
 	}
 	if seen.Head.Meta.DeletionTimestamp == nil {
 		ns, _, _ := unstructured.NestedString(w.foobar.Object, "status", "targetNamespace")
@@ -131,7 +132,17 @@ func (w *cluster) remove(seen schema.Observed, d schema.Deletion) {
 			w.t.Fatalf("deletes %s while %s is on record", key, recorded)
 		}
 	}
-	delete(w.maps, key)
+	w.end(key)
+}
+
+// end of a ConfigMap that somebody deletes: at once, or a finalizer of somebody else's holds it for a while.
+func (w *cluster) end(key string) {
+	if !rapid.Bool().Draw(w.t, "held") {
+		delete(w.maps, key)
+		return
+	}
+	now := metav1Now()
+	w.maps[key].SetDeletionTimestamp(&now)
 }
 
 func (w *cluster) create(seen schema.Observed, o schema.Object) {
@@ -160,6 +171,15 @@ func (w *cluster) owns(c *unstructured.Unstructured) bool {
 		}
 	}
 	return strings.HasSuffix(c.GetAnnotations()[owner], " "+string(w.foobar.GetUID()))
+}
+
+// release what is being deleted: nobody holds it any more.
+func (w *cluster) release() {
+	for key, c := range w.maps {
+		if c.GetDeletionTimestamp() != nil {
+			delete(w.maps, key)
+		}
+	}
 }
 
 // collect is garbage collection: of what has owners, and not the FooBar that there is.
@@ -229,10 +249,11 @@ func (w *cluster) live() {
 			w.foobar.SetFinalizers(nil) // by somebody who must not
 		case 3:
 			if ours := w.ours(); len(ours) > 0 {
-				delete(w.maps, rapid.SampledFrom(ours).Draw(t, "deleted"))
+				w.end(rapid.SampledFrom(ours).Draw(t, "deleted"))
 			}
 		case 4:
 			w.collect()
+			w.release()
 		default:
 			w.crash = w.writes + rapid.IntRange(0, 6).Draw(t, "crash after")
 			w.reconcile()
@@ -268,8 +289,9 @@ func (w *cluster) checkEnd() {
 func (w *cluster) settle() {
 	w.collect()
 	for range 10 {
-		before := fmt.Sprint(w.foobar, w.maps)
-		if w.reconcile() || fmt.Sprint(w.foobar, w.maps) == before {
+		w.release()
+		before, held := fmt.Sprint(w.foobar, w.maps), func(c *unstructured.Unstructured) bool { return c.GetDeletionTimestamp() != nil }
+		if (w.reconcile() || fmt.Sprint(w.foobar, w.maps) == before) && !slices.ContainsFunc(slices.Collect(maps.Values(w.maps)), held) {
 			return
 		}
 	}
@@ -287,6 +309,7 @@ func (w *cluster) deleteFooBar() {
 	for range 10 {
 		w.crash = w.writes + rapid.IntRange(1, 2).Draw(w.t, "crash after")
 		w.reconcile()
+		w.release()
 	}
 }
 
