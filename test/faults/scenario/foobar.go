@@ -56,6 +56,12 @@ func fooBarScenarios() []Scenario {
 	// An author who repairs a spec has read what is wrong with it.
 	known := all(was("Stalled"), reported(path))
 	done := func(target string) Check { return all(ready(target), configMaps(target)) }
+	again := func(name string, writes int, namespace, target string) Scenario {
+		once := Scenario{Name: name, Writes: writes, Manifest: fooBar("FooBar", namespace), End: all(done(target), ofSecond(target))}
+		twice := once
+		twice.Steps = []Step{drop(metav1.DeletePropagationBackground, done(target)), anew(once)}
+		return twice
+	}
 	// Writes: the creation, the finalizer, each deletion, and two statuses for each change, that it is under way and that it is
 	// done. A write that only answers the operator's own status would be one more. How many statuses tell of a change depends on
 	// the moment in which the next one comes where two are made at once, or a name is taken.
@@ -75,6 +81,8 @@ func fooBarScenarios() []Scenario {
 		{Name: "foobar-deleted", Writes: 10, Manifest: fooBar("FooBar", "{elsewhere}"),
 			Steps: []Step{edit("another target", ready(there+"a"), toB), drop(metav1.DeletePropagationBackground, done(there+"b"))},
 			End:   nothing},
+		again("foobar-recreated", 9, "", here+"a"),
+		again("foobar-recreated-elsewhere", 12, "{elsewhere}", there+"a"),
 		{Name: "foobar-foreign", Writes: 11, Manifest: fooBar("FooBar", ""),
 			Steps: []Step{somebodyElses(ready(here + "a")), edit("a target that is taken", exists(here+"taken"), `{"spec":{"target":"{name}-taken"}}`),
 				edit("another target", all(warned("NameConflict"), configMaps(here+"a")), toB)},
@@ -142,6 +150,15 @@ func where(u *unstructured.Unstructured) string { return u.GetNamespace() + "/" 
 func exists(name string) Check {
 	return func(v history.View) (bool, string) {
 		return slices.ContainsFunc(v.Dependents, func(u *unstructured.Unstructured) bool { return where(u) == fill(name, v.Subject) }), "want " + name + "; " + describe(v)
+	}
+}
+
+// ofSecond: the second FooBar of that name is there, and that ConfigMap is the second one of its name, and its own.
+func ofSecond(name string) Check {
+	return func(v history.View) (bool, string) {
+		return v.Job != nil && v.Incarnations[v.Job.GetUID()] == 2 && slices.ContainsFunc(v.Dependents, func(u *unstructured.Unstructured) bool {
+			return where(u) == fill(name, v.Subject) && v.Incarnations[u.GetUID()] == 2 && fooBarOwner(u) == v.Job.GetUID()
+		}), fmt.Sprintf("want the second FooBar with a second %s; %s", name, describe(v))
 	}
 }
 
