@@ -84,9 +84,14 @@ func fooBarScenarios() []Scenario {
 		again("foobar-recreated", 9, "", here+"a"),
 		again("foobar-recreated-elsewhere", 12, "{elsewhere}", there+"a"),
 		{Name: "foobar-foreign", Writes: 11, Manifest: fooBar("FooBar", ""),
-			Steps: []Step{somebodyElses(ready(here + "a")), edit("a target that is taken", exists(here+"taken"), `{"spec":{"target":"{name}-taken"}}`),
+			Steps: []Step{somebodyElses(here+"taken", ready(here+"a")), edit("a target that is taken", exists(here+"taken"), `{"spec":{"target":"{name}-taken"}}`),
 				edit("another target", all(warned("NameConflict"), configMaps(here+"a")), toB)},
 			End: all(done(here+"b"), exists(here+"taken"))},
+		// The finalizer waits for the FooBar's own one alone.
+		{Name: "foobar-foreign-elsewhere", Writes: 12, Manifest: fooBar("FooBar", "{elsewhere}"),
+			Steps: []Step{somebodyElses(there+"taken", ready(there+"a")), edit("a target that is taken", exists(there+"taken"), `{"spec":{"target":"{name}-taken"}}`),
+				drop(metav1.DeletePropagationBackground, all(warned("NameConflict"), configMaps(there+"a")))},
+			End: all(gone, configMaps(), exists(there+"taken"))},
 		{Name: "foobar-repaired", Writes: 9, Paths: []string{path}, Manifest: fooBar("FooBar", "{elsewhere}"),
 			Steps: []Step{spoil(ready(there+"a"), malformed), edit("repair", all(known, configMaps(there+"a")), toB)},
 			End:   done(there + "b")},
@@ -183,12 +188,13 @@ func warned(reason string) Check {
 	}
 }
 
-// somebodyElses ConfigMap comes, of a name that the FooBar will want.
-func somebodyElses(when Check) Step {
-	return Step{Name: "somebody else creates a ConfigMap", When: either(exists("{namespace}/{name}-taken"), when), Do: func(ctx context.Context, a Actor) error {
+// somebodyElses ConfigMap comes, where the FooBar will want one.
+func somebodyElses(at string, when Check) Step {
+	return Step{Name: "somebody else creates a ConfigMap", When: either(exists(at), when), Do: func(ctx context.Context, a Actor) error {
+		namespace, name, _ := strings.Cut(fill(at, a.Run.Subject()), "/")
 		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"whose": "mine"}}}
-		u.SetName(fill("{name}-taken", a.Run.Subject()))
-		return a.store(ctx, a.Client.Resource(core("configmaps")).Namespace(a.Namespace), u)
+		u.SetName(name)
+		return a.store(ctx, a.Client.Resource(core("configmaps")).Namespace(namespace), u)
 	}}
 }
 
