@@ -53,7 +53,7 @@ func podOf() schema.Plan {
 
 // TestNameThatIsTaken: what a creation comes to where an object of that name exists.
 func TestNameThatIsTaken(t *testing.T) {
-	const conflict, oldOwner = "exists and belongs to somebody else", "still taken by a child of a deleted object of the same name"
+	const conflict, oldOwner = "already exists and is not managed by TFJob a;", "still taken by a child of a deleted object of the same name"
 	for _, c := range []struct {
 		name   string
 		pod    map[string]any

@@ -122,20 +122,20 @@ func (a *Applier) resolveAlreadyExists(ctx context.Context, head *schema.Head, o
 	case err != nil:
 		return fmt.Errorf("look at %s %s, whose name is taken: %w", o.Resource.Kind, o.Name, err)
 	}
-	owner := metav1.GetControllerOfNoCopy(got)
+	owner, conflict := metav1.GetControllerOfNoCopy(got), &conflictError{o, head.Resource.Kind + " " + head.Meta.Name, a.Noun}
 	switch {
 	case owner == nil && a.isAnnotated(head, o.Resource, got):
 		return a.adopt(ctx, head, o, got)
 	case owner == nil:
-		return &conflictError{o, a.Noun}
+		return conflict
 	case !isOfKind(owner, head.Resource):
-		return &conflictError{o, a.Noun}
+		return conflict
 	case owner.UID == head.Meta.UID:
 		return a.adopt(ctx, head, o, got)
 	case owner.Name == head.Meta.Name:
 		return &writeError{"create", o.Resource, o.Name, errOldOwner}
 	}
-	return &conflictError{o, a.Noun}
+	return conflict
 }
 
 // isOfKind says whether an owner reference names a kind of our group. At which version does not matter: the reference may

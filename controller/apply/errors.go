@@ -77,12 +77,13 @@ func (e *notKeptError) Error() string {
 // conflictError: a foreign object has the name of one of our children. It is reported and never touched.
 type conflictError struct {
 	object schema.Object
-	noun   string // what the owner is called: "job"
+	owner  string // kind and name of the one that wants it: "PyTorchJob mnist"
+	noun   string // what that is called: "job"
 }
 
 func (e *conflictError) Error() string {
-	return fmt.Sprintf("%s %s/%s exists and belongs to somebody else; delete or rename it, or rename the %s",
-		e.object.Resource.Kind, e.object.Namespace, e.object.Name, e.noun)
+	return fmt.Sprintf("%s %s/%s already exists and is not managed by %s; delete or rename it, or rename the %s",
+		e.object.Resource.Kind, e.object.Namespace, e.object.Name, e.owner, e.noun)
 }
 
 // notSelectedError: a child of ours has lost a label by which children are selected. It exists, but no change of it is seen:

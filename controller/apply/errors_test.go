@@ -23,7 +23,7 @@ func TestClassOf(t *testing.T) {
 	quota := apierrors.NewForbidden(pods, "a", errors.New("exceeded quota: small, requested: pods=1, used: pods=5, limited: pods=5"))
 	denied := apierrors.NewForbidden(pods, "a", errors.New("not allowed"))
 	invalid := apierrors.NewInvalid(runtimeschema.GroupKind{Kind: "Pod"}, "a", nil)
-	conflict := &conflictError{schema.Object{Resource: schema.Pods(), Namespace: "ns", Name: "a"}, "widget"}
+	conflict := &conflictError{schema.Object{Resource: schema.Pods(), Namespace: "ns", Name: "a"}, "Widget w", "widget"}
 	for _, c := range []struct {
 		name string
 		err  error
@@ -120,7 +120,7 @@ func TestRefusalNamesWhatWasRefused(t *testing.T) {
 		{&writeError{"delete", widgets(), "a", invalid}, "WidgetDeleteFailed"},
 		{&writeError{"create", schema.Resource{Version: "v1", Plural: "nodes", Kind: "Node"}, "a", invalid}, "WidgetFailed"},
 		{errors.New("anything else"), "WidgetFailed"},
-		{&conflictError{foreign, "widget"}, ReasonNameConflict},
+		{&conflictError{foreign, "Widget w", "widget"}, ReasonNameConflict},
 		{&notSelectedError{foreign, "by=me"}, ReasonNameConflict},
 	} {
 		if got := a.refusal("creating", c.err, "generation 1"); got.Reason != c.reason || got.Type != corev1.EventTypeWarning || got.Occasion != "generation 1" {

@@ -39,7 +39,7 @@ func TestCauseOf(t *testing.T) {
 		{apierrors.NewBadRequest("x"), schema.CauseInvalid},
 		{apierrors.NewRequestEntityTooLargeError("x"), schema.CauseInvalid},
 		{apierrors.NewNotFound(pods, "a"), schema.CauseNotFound},
-		{&conflictError{schema.Object{Resource: schema.Pods(), Name: "a"}, "widget"}, schema.CauseNameTaken},
+		{&conflictError{schema.Object{Resource: schema.Pods(), Name: "a"}, "Widget w", "widget"}, schema.CauseNameTaken},
 		{&elsewhereError{schema.Object{Resource: schema.Pods(), Name: "a"}, apierrors.NewNotFound(pods, "a")}, schema.CauseNotFound},
 		{errors.New("anything"), schema.CauseOther},
 	} {
@@ -140,7 +140,7 @@ func TestOneEventForOneCause(t *testing.T) {
 	}
 	invalid := a.refusal("creating", &writeError{"create", schema.Pods(), "p-0", apierrors.NewBadRequest("x")}, "generation 1")
 	deletion := a.refusal("deleting", &writeError{"delete", schema.Pods(), "p-0", apierrors.NewBadRequest("x")}, "generation 1")
-	taken := a.refusal("creating", &conflictError{schema.Object{Resource: schema.Pods(), Namespace: "ns", Name: "p-0"}, "widget"}, "generation 1")
+	taken := a.refusal("creating", &conflictError{schema.Object{Resource: schema.Pods(), Namespace: "ns", Name: "p-0"}, "Widget w", "widget"}, "generation 1")
 	if invalid.Key == one.Key || deletion.Key == invalid.Key || deletion.Count != nil || taken.Key != "" || taken.Count.Reason != string(schema.CauseNameTaken) {
 		t.Errorf("%+v, %+v, %+v", invalid, deletion, taken)
 	}

@@ -247,7 +247,7 @@ func fooForeign(t *testing.T, f *foos) {
 	f.apply(t, ns, foo("three", "{deploymentName: free, replicas: 1}"))
 	f.awaitFoo(t, ns, "three", "Ready", "True Available", 1)
 	f.patch(t, ns, "three", `{"spec":{"deploymentName":"taken","replicas":4}}`)
-	(&foobars{rig: f.rig}).awaitEvent(t, ns, "three", "NameConflict", "", "Deployment foreign/taken exists and belongs to somebody else")
+	(&foobars{rig: f.rig}).awaitEvent(t, ns, "three", "NameConflict", "", "Deployment foreign/taken already exists and is not managed by Foo three;")
 	f.awaitFoo(t, ns, "three", "Ready", "False NameTaken", 1)
 	f.awaitDeployments(t, ns, "free=1 taken=1")
 	f.kubectl(t, nil, "-n", ns, "delete", "foo", "three", "--timeout=60s")

@@ -278,7 +278,7 @@ func foobarForeign(t *testing.T, f *foobars) {
 	f.apply(t, ns, foobar("FooBar", "four", "{target: free}"))
 	f.awaitReady(t, ns, "four", ns+"/free")
 	f.patch(t, ns, "four", `{"spec":{"target":"taken"}}`)
-	f.awaitEvent(t, ns, "four", "NameConflict", "", "ConfigMap foreign/taken exists and belongs to somebody else")
+	f.awaitEvent(t, ns, "four", "NameConflict", "", "ConfigMap foreign/taken already exists and is not managed by FooBar four;")
 	u := f.read(t, ns, "four")
 	if ready, _ := condition(u, "Ready"); ready != "False Creating" || target(u) != ns+"/free" {
 		t.Errorf("Ready is %s, on record %s", ready, target(u))

@@ -340,7 +340,7 @@ func fooBarSetForeign(t *testing.T, f *fooBarSets) {
 	f.kubectl(t, nil, "-n", ns, "delete", "fbs", "web", "--cascade=orphan")
 	f.kubectl(t, nil, "-n", ns, "delete", "fbt", names[0])
 	f.apply(t, ns, fooBarSet("web", `{count: 2, template: {image: "a:1"}}`))
-	f.awaitEvent(t, ns, "web", "NameConflict", "", "FooBarTask "+ns+"/"+names[1]+" exists and belongs to somebody else")
+	f.awaitEvent(t, ns, "web", "NameConflict", "", "FooBarTask "+ns+"/"+names[1]+" already exists and is not managed by FooBarSet web;")
 	f.awaitSet(t, ns, "web", "1 tasks, 1 active, 0 succeeded, 0 failed", "Ready", "False NameTaken")
 	if u := f.read(t, f.tasksResource(), ns, names[1]); u == nil || u.GetGeneration() != 1 || metav1.GetControllerOf(u) != nil {
 		t.Errorf("the foreign task: %v", u)

@@ -24,7 +24,7 @@ func foreignService(t *testing.T, r *rig) {
 	taken := r.object(t, ns, "service", "job-worker-1")
 	r.apply(t, ns, manifest("job", endless("cleanPodPolicy: All", "replicas: 3")))
 	r.awaitActive(t, ns, "job", 3)
-	r.reportedOnce(t, ns, "job", "NameConflict", "job-worker-1 exists and belongs to somebody else")
+	r.reportedOnce(t, ns, "job", "NameConflict", "job-worker-1 already exists and is not managed by ")
 	r.kubectl(t, nil, "-n", ns, "expose", "pod", "job-worker-0", "--name=exposed", "--port=80")
 	exposed := r.object(t, ns, "service", "exposed")
 	r.kubectl(t, nil, "-n", ns, "annotate", "pod", "job-worker-0", "simulation.stoic/exit-code=0")
@@ -50,7 +50,7 @@ func otherOwner(t *testing.T, r *rig) {
 	before := r.pods(t, ns, "job")["job-worker-0"]
 	r.apply(t, ns, manifest("job", endless("cleanPodPolicy: All", "replicas: 2")))
 	r.awaitActive(t, ns, "job", 1)
-	r.reportedOnce(t, ns, "job", "NameConflict", "job-worker-0 exists and belongs to somebody else")
+	r.reportedOnce(t, ns, "job", "NameConflict", "job-worker-0 already exists and is not managed by ")
 	r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":true}}}`)
 	r.awaitState(t, ns, "job", training.Suspended)
 	await(t, "our pod to go", func() (bool, string) {

@@ -66,7 +66,7 @@ func decide(o controller.Observed) controller.Plan {
 	}
 	for _, c := range o.Of(schema.ConfigMaps()) {
 		guarded = guarded || !o.Head.Reaches(c.Namespace)
-		if only && c.UID != keep.UID && !c.Deleting { // a ConfigMap that is not being deleted is kept, if there is one
+		if only && !c.Deleting && c.UID != keep.UID { // one that is not being deleted is kept, if there is one: keep is none only if all are
 			plan.Delete = append(plan.Delete, c.DeletionAsSeen(schema.ConfigMaps()))
 		}
 	}
@@ -115,7 +115,12 @@ func specOf(object any) *FooBarSpec {
 
 // cleanUp deletes what garbage collection does not, and then takes the finalizer off.
 func cleanUp(o controller.Observed) controller.Plan {
-	plan := controller.Plan{Rule: "CleanUp", RemoveFinalizers: []string{finalizer}}
+	plan, spec := controller.Plan{Rule: "CleanUp", RemoveFinalizers: []string{finalizer}}, specOf(o.Object)
+	for _, r := range o.Refused { // it was told of already that the name is taken, but not what becomes of that ConfigMap
+		if spec != nil && r.Cause == schema.CauseNameTaken && r.Namespace == spec.TargetNamespace && r.Name == spec.Target {
+			plan.Events = []schema.Event{{Type: "Normal", Reason: "ConfigMapLeft", Message: "ConfigMap " + r.Namespace + "/" + r.Name + " is somebody else's and stays"}}
+		}
+	}
 	for _, c := range o.Of(schema.ConfigMaps()) {
 		if !o.Head.Reaches(c.Namespace) {
 			plan.RemoveFinalizers = nil // not before its end was seen

@@ -70,8 +70,15 @@ func TestDecide(t *testing.T) {
 			}
 			var object *unstructured.Unstructured
 			var configMaps []*unstructured.Unstructured
+			var refused []schema.Refusal
 			for _, part := range archive.Files {
 				if part.Name == "plan" {
+					continue
+				}
+				if part.Name == "refused" {
+					if err := yaml.Unmarshal(part.Data, &refused); err != nil {
+						t.Fatal(err)
+					}
 					continue
 				}
 				u := &unstructured.Unstructured{}
@@ -86,6 +93,7 @@ func TestDecide(t *testing.T) {
 			}
 			w := watchOf(t, object)
 			seen := observe(w, object, configMaps)
+			seen.Refused = refused
 			plan := w.Decide(seen)
 			got := []byte(print(t, plan))
 			at := len(archive.Files) - 1

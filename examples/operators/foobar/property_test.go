@@ -3,7 +3,9 @@ package foobar
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -93,7 +95,11 @@ func (w *cluster) reconcile() (settled bool) {
 		if err := json.Unmarshal(p.Body, &body); err != nil {
 			w.t.Fatal(err)
 		}
-		w.maps[p.Namespace+"/"+p.Name].Object["data"] = body["data"]
+		c := w.maps[p.Namespace+"/"+p.Name]
+		if !w.owns(c) {
+			w.t.Fatalf("writes %v, which is not its own", c)
+		}
+		c.Object["data"] = body["data"]
 	}
 	for _, c := range plan.Create {
 		if !w.write() {
@@ -106,7 +112,6 @@ func (w *cluster) reconcile() (settled bool) {
 			return false
 		}
 		w.foobar = nil
-		w.collect()
 		return false
 	}
 	return plan.Status == nil && len(plan.Delete)+len(plan.Patch)+len(plan.Create) == 0
@@ -117,17 +122,27 @@ func (w *cluster) reconcile() (settled bool) {
 func (w *cluster) remove(seen schema.Observed, d schema.Deletion) {
 	key := d.Namespace + "/" + d.Name
 	c := w.maps[key]
-	if c == nil || c.GetUID() != d.UID || c.GetLabels()[label] != "foobar" {
-		w.t.Fatalf("deletes %s, which is not the one that was seen, or not ours", key)
+	if c == nil || c.GetUID() != d.UID || !w.owns(c) || c.GetDeletionTimestamp() != nil {
+		w.t.Fatalf("deletes %s, which is not the one that was seen, not its own, or deleted already", key)
 	}
 	if seen.Head.Meta.DeletionTimestamp == nil {
 		ns, _, _ := unstructured.NestedString(w.foobar.Object, "status", "targetNamespace")
 		name, _, _ := unstructured.NestedString(w.foobar.Object, "status", "target")
-		if recorded := ns + "/" + name; recorded == key || w.maps[recorded] == nil {
+		if recorded := ns + "/" + name; recorded == key || w.maps[recorded] == nil || !w.owns(w.maps[recorded]) {
 			w.t.Fatalf("deletes %s while %s is on record", key, recorded)
 		}
 	}
-	delete(w.maps, key)
+	w.end(key)
+}
+
+// end of a ConfigMap that somebody deletes: at once, or a finalizer of somebody else's holds it for a while.
+func (w *cluster) end(key string) {
+	if !rapid.Bool().Draw(w.t, "held") {
+		delete(w.maps, key)
+		return
+	}
+	now := metav1Now()
+	w.maps[key].SetDeletionTimestamp(&now)
 }
 
 func (w *cluster) create(seen schema.Observed, o schema.Object) {
@@ -148,90 +163,135 @@ func (w *cluster) create(seen schema.Observed, o schema.Object) {
 	w.maps[key] = u
 }
 
-// collect is garbage collection.
-func (w *cluster) collect() {
+// owns: the FooBar that there is has made it, and not one before it.
+func (w *cluster) owns(c *unstructured.Unstructured) bool {
+	for _, o := range c.GetOwnerReferences() {
+		if o.UID == w.foobar.GetUID() {
+			return true
+		}
+	}
+	return strings.HasSuffix(c.GetAnnotations()[owner], " "+string(w.foobar.GetUID()))
+}
+
+// release what is being deleted: nobody holds it any more.
+func (w *cluster) release() {
 	for key, c := range w.maps {
-		if len(c.GetOwnerReferences()) > 0 {
+		if c.GetDeletionTimestamp() != nil {
 			delete(w.maps, key)
 		}
 	}
 }
 
-// TestWhateverHappens draws a history of edits of spec and status, of ConfigMaps, and of crashes between any two writes, and
-// looks at the end: the wanted ConfigMap exists and no other one of ours; after a deletion nothing is left of either.
+// collect is garbage collection: of what has owners, and not the FooBar that there is.
+func (w *cluster) collect() {
+	for key, c := range w.maps {
+		if len(c.GetOwnerReferences()) > 0 && !w.owns(c) {
+			delete(w.maps, key)
+		}
+	}
+}
+
+// TestWhateverHappens draws two lives of a FooBar, the second under the name of the first: each is a history of edits of spec and
+// status, of ConfigMaps, and of crashes between any two writes. At its end the wanted ConfigMap exists and no other one of ours; after
+// the deletion nothing is left but what garbage collection takes, which may come as late as it likes.
 func TestWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kind, namespace := "FooBar", "team"
 		if rapid.Bool().Draw(t, "cluster") {
 			kind, namespace = "ClusterFooBar", ""
 		}
-		w := &cluster{t: t, foobar: object(kind, namespace, "web", "f1", nil), maps: map[string]*unstructured.Unstructured{}}
-		w.watch = watchOf(t, w.foobar)
+		w := &cluster{t: t, maps: map[string]*unstructured.Unstructured{}}
 		if rapid.Bool().Draw(t, "foreign") {
 			w.maps["other/c"] = object("ConfigMap", "other", "c", "foreign", nil)
 		}
-		spec := rapid.Custom(func(t *rapid.T) any {
-			if rapid.IntRange(0, 4).Draw(t, "malformed") == 0 {
-				return rapid.SampledFrom([]any{nil, int64(7), map[string]any{}, map[string]any{"target": int64(1)}, map[string]any{"target": "a", "type": "Move"}}).Draw(t, "spec")
+		for _, uid := range []types.UID{"f1", "f2"} {
+			w.foobar = object(kind, namespace, "web", uid, nil)
+			w.watch = watchOf(t, w.foobar)
+			w.live()
+			w.crash = 1 << 30
+			w.settle()
+			w.checkEnd()
+			w.deleteFooBar()
+			if w.foobar != nil {
+				t.Fatalf("after the deletion there is %v", w.foobar)
 			}
-			return map[string]any{"target": rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "target"), "type": rapid.SampledFrom([]string{"Copy", "Link"}).Draw(t, "type"),
-				"targetNamespace": rapid.SampledFrom([]string{"team", "other"}).Draw(t, "namespace")}
-		})
-		edit := func(to any) {
-			w.foobar.Object["spec"] = to
-			w.foobar.SetGeneration(w.foobar.GetGeneration() + 1)
-		}
-		edit(spec.Draw(t, "first"))
-		for range rapid.IntRange(0, 25).Draw(t, "steps") {
-			switch rapid.IntRange(0, 6).Draw(t, "step") {
-			case 0:
-				edit(spec.Draw(t, "edit"))
-			case 1:
-				w.foobar.Object["status"] = rapid.SampledFrom([]any{nil, int64(7), map[string]any{}, map[string]any{"target": "b", "targetNamespace": "other"}}).Draw(t, "status")
-			case 2:
-				w.foobar.SetFinalizers(nil) // by somebody who must not
-			case 3:
-				if ours := w.ours(); len(ours) > 0 {
-					delete(w.maps, rapid.SampledFrom(ours).Draw(t, "deleted"))
+			for _, key := range w.ours() {
+				if len(w.maps[key].GetOwnerReferences()) == 0 {
+					t.Fatalf("nobody will collect %s", key)
 				}
-			default:
-				w.crash = w.writes + rapid.IntRange(0, 6).Draw(t, "crash after")
-				w.reconcile()
 			}
-		}
-		w.crash = 1 << 30
-		w.settle()
-		if seen := observe(w.watch, w.foobar, nil); seen.Rejection == nil {
-			want := specOf(seen.Object)
-			key := want.TargetNamespace + "/" + want.Target
-			if c := w.maps[key]; c == nil {
-				t.Fatalf("%s does not exist; there are %v", key, w.ours())
-			} else if c.GetUID() == "foreign" {
-				key = ""
-			} else if got := slim(c); got != (data{"web", want.Type}) {
-				t.Fatalf("%s holds %v", key, got)
-			}
-			if ours := w.ours(); key != "" && !slices.Equal(ours, []string{key}) {
-				t.Fatalf("wanted %s alone, found %v", key, ours)
-			}
-		} else if ours := w.ours(); len(ours) > 1 {
-			t.Fatalf("malformed, and has %v", ours)
-		}
-		if c := w.maps["other/c"]; c != nil && c.GetUID() == "foreign" && c.Object["data"] != nil {
-			t.Fatalf("wrote to a ConfigMap of somebody else: %v", c)
-		}
-		w.deleteFooBar()
-		if ours := w.ours(); w.foobar != nil || len(ours) > 0 {
-			t.Fatalf("after the deletion: %v, ConfigMaps %v", w.foobar, ours)
 		}
 	})
 }
 
+// live draws a history of the FooBar that there is. ConfigMaps of the one before it may still wait for garbage collection.
+func (w *cluster) live() {
+	t := w.t
+	spec := rapid.Custom(func(t *rapid.T) any {
+		if rapid.IntRange(0, 4).Draw(t, "malformed") == 0 {
+			return rapid.SampledFrom([]any{nil, int64(7), map[string]any{}, map[string]any{"target": int64(1)}, map[string]any{"target": "a", "type": "Move"}}).Draw(t, "spec")
+		}
+		return map[string]any{"target": rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "target"), "type": rapid.SampledFrom([]string{"Copy", "Link"}).Draw(t, "type"),
+			"targetNamespace": rapid.SampledFrom([]string{"team", "other"}).Draw(t, "namespace")}
+	})
+	edit := func(to any) {
+		w.foobar.Object["spec"] = to
+		w.foobar.SetGeneration(w.foobar.GetGeneration() + 1)
+	}
+	edit(spec.Draw(t, "first"))
+	for range rapid.IntRange(0, 25).Draw(t, "steps") {
+		switch rapid.IntRange(0, 7).Draw(t, "step") {
+		case 0:
+			edit(spec.Draw(t, "edit"))
+		case 1:
+			w.foobar.Object["status"] = rapid.SampledFrom([]any{nil, int64(7), map[string]any{}, map[string]any{"target": "b", "targetNamespace": "other"}}).Draw(t, "status")
+		case 2:
+			w.foobar.SetFinalizers(nil) // by somebody who must not
+		case 3:
+			if ours := w.ours(); len(ours) > 0 {
+				w.end(rapid.SampledFrom(ours).Draw(t, "deleted"))
+			}
+		case 4:
+			w.collect()
+			w.release()
+		default:
+			w.crash = w.writes + rapid.IntRange(0, 6).Draw(t, "crash after")
+			w.reconcile()
+		}
+	}
+}
+
+// checkEnd of a history, of which all is known and done.
+func (w *cluster) checkEnd() {
+	t := w.t
+	if seen := observe(w.watch, w.foobar, nil); seen.Rejection == nil {
+		want := specOf(seen.Object)
+		key := want.TargetNamespace + "/" + want.Target
+		if c := w.maps[key]; c == nil {
+			t.Fatalf("%s does not exist; there are %v", key, w.ours())
+		} else if c.GetUID() == "foreign" {
+			key = ""
+		} else if got := slim(c); got != (data{"web", want.Type}) || !w.owns(c) {
+			t.Fatalf("%s holds %v: %v", key, got, c)
+		}
+		if ours := w.ours(); key != "" && !slices.Equal(ours, []string{key}) {
+			t.Fatalf("wanted %s alone, found %v", key, ours)
+		}
+	} else if ours := w.ours(); len(ours) > 1 {
+		t.Fatalf("malformed, and has %v", ours)
+	}
+	if c := w.maps["other/c"]; c != nil && c.GetUID() == "foreign" && c.Object["data"] != nil {
+		t.Fatalf("wrote to a ConfigMap of somebody else: %v", c)
+	}
+}
+
 // settle reconciles until there is nothing to write, or only what conflicts.
 func (w *cluster) settle() {
+	w.collect()
 	for range 10 {
-		before := fmt.Sprint(w.foobar, w.maps)
-		if w.reconcile() || fmt.Sprint(w.foobar, w.maps) == before {
+		w.release()
+		before, held := fmt.Sprint(w.foobar, w.maps), func(c *unstructured.Unstructured) bool { return c.GetDeletionTimestamp() != nil }
+		if (w.reconcile() || fmt.Sprint(w.foobar, w.maps) == before) && !slices.ContainsFunc(slices.Collect(maps.Values(w.maps)), held) {
 			return
 		}
 	}
@@ -242,7 +302,6 @@ func (w *cluster) settle() {
 func (w *cluster) deleteFooBar() {
 	if len(w.foobar.GetFinalizers()) == 0 {
 		w.foobar = nil
-		w.collect()
 		return
 	}
 	now := metav1Now()
@@ -250,6 +309,7 @@ func (w *cluster) deleteFooBar() {
 	for range 10 {
 		w.crash = w.writes + rapid.IntRange(1, 2).Draw(w.t, "crash after")
 		w.reconcile()
+		w.release()
 	}
 }
 

@@ -56,6 +56,12 @@ func fooBarScenarios() []Scenario {
 	// An author who repairs a spec has read what is wrong with it.
 	known := all(was("Stalled"), reported(path))
 	done := func(target string) Check { return all(ready(target), configMaps(target)) }
+	again := func(name string, writes int, namespace, target string) Scenario {
+		once := Scenario{Name: name, Writes: writes, Manifest: fooBar("FooBar", namespace), End: all(done(target), ofSecond(target))}
+		twice := once
+		twice.Steps = []Step{drop(metav1.DeletePropagationBackground, done(target)), anew(once)}
+		return twice
+	}
 	// Writes: the creation, the finalizer, each deletion, and two statuses for each change, that it is under way and that it is
 	// done. A write that only answers the operator's own status would be one more. How many statuses tell of a change depends on
 	// the moment in which the next one comes where two are made at once, or a name is taken.
@@ -75,10 +81,17 @@ func fooBarScenarios() []Scenario {
 		{Name: "foobar-deleted", Writes: 10, Manifest: fooBar("FooBar", "{elsewhere}"),
 			Steps: []Step{edit("another target", ready(there+"a"), toB), drop(metav1.DeletePropagationBackground, done(there+"b"))},
 			End:   nothing},
+		again("foobar-recreated", 9, "", here+"a"),
+		again("foobar-recreated-elsewhere", 12, "{elsewhere}", there+"a"),
 		{Name: "foobar-foreign", Writes: 11, Manifest: fooBar("FooBar", ""),
-			Steps: []Step{somebodyElses(ready(here + "a")), edit("a target that is taken", exists(here+"taken"), `{"spec":{"target":"{name}-taken"}}`),
+			Steps: []Step{somebodyElses(here+"taken", ready(here+"a")), edit("a target that is taken", exists(here+"taken"), `{"spec":{"target":"{name}-taken"}}`),
 				edit("another target", all(warned("NameConflict"), configMaps(here+"a")), toB)},
 			End: all(done(here+"b"), exists(here+"taken"))},
+		// The finalizer waits for the FooBar's own one alone.
+		{Name: "foobar-foreign-elsewhere", Writes: 12, Manifest: fooBar("FooBar", "{elsewhere}"),
+			Steps: []Step{somebodyElses(there+"taken", ready(there+"a")), edit("a target that is taken", exists(there+"taken"), `{"spec":{"target":"{name}-taken"}}`),
+				drop(metav1.DeletePropagationBackground, all(warned("NameConflict"), configMaps(there+"a")))},
+			End: all(gone, configMaps(), exists(there+"taken"))},
 		{Name: "foobar-repaired", Writes: 9, Paths: []string{path}, Manifest: fooBar("FooBar", "{elsewhere}"),
 			Steps: []Step{spoil(ready(there+"a"), malformed), edit("repair", all(known, configMaps(there+"a")), toB)},
 			End:   done(there + "b")},
@@ -145,6 +158,15 @@ func exists(name string) Check {
 	}
 }
 
+// ofSecond: the second FooBar of that name is there, and that ConfigMap is the second one of its name, and its own.
+func ofSecond(name string) Check {
+	return func(v history.View) (bool, string) {
+		return v.Job != nil && v.Incarnations[v.Job.GetUID()] == 2 && slices.ContainsFunc(v.Dependents, func(u *unstructured.Unstructured) bool {
+			return where(u) == fill(name, v.Subject) && v.Incarnations[u.GetUID()] == 2 && fooBarOwner(u) == v.Job.GetUID()
+		}), fmt.Sprintf("want the second FooBar with a second %s; %s", name, describe(v))
+	}
+}
+
 // holding: a ConfigMap says that.
 func holding(key, value string) Check {
 	return func(v history.View) (bool, string) {
@@ -166,12 +188,13 @@ func warned(reason string) Check {
 	}
 }
 
-// somebodyElses ConfigMap comes, of a name that the FooBar will want.
-func somebodyElses(when Check) Step {
-	return Step{Name: "somebody else creates a ConfigMap", When: either(exists("{namespace}/{name}-taken"), when), Do: func(ctx context.Context, a Actor) error {
+// somebodyElses ConfigMap comes, where the FooBar will want one.
+func somebodyElses(at string, when Check) Step {
+	return Step{Name: "somebody else creates a ConfigMap", When: either(exists(at), when), Do: func(ctx context.Context, a Actor) error {
+		namespace, name, _ := strings.Cut(fill(at, a.Run.Subject()), "/")
 		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"whose": "mine"}}}
-		u.SetName(fill("{name}-taken", a.Run.Subject()))
-		return a.store(ctx, a.Client.Resource(core("configmaps")).Namespace(a.Namespace), u)
+		u.SetName(name)
+		return a.store(ctx, a.Client.Resource(core("configmaps")).Namespace(namespace), u)
 	}}
 }
 
