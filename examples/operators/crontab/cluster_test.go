@@ -135,6 +135,7 @@ func (l *leader) reconcile(tab, jobs, writes int) (settled bool, plan schema.Pla
 		if err := kjson.Unmarshal(schema.JSON(plan.Status), &raw); err != nil {
 			l.t.Fatal(err)
 		}
+		l.record(object, raw)
 		l.change(func(next *state) {
 			next.tab = next.tab.DeepCopy()
 			next.tab.Object["status"] = raw
@@ -164,6 +165,21 @@ func (l *leader) reconcile(tab, jobs, writes int) (settled bool, plan schema.Pla
 		l.create(o)
 	}
 	return settled, plan
+}
+
+// record holds what is promised: when a run goes on record, which is its start, it is not older than its deadline.
+func (l *leader) record(tab *unstructured.Unstructured, status map[string]any) {
+	last := func(status any) (at time.Time) {
+		m, _ := status.(map[string]any)
+		text, _ := m["lastScheduleTime"].(string)
+		at, _ = time.Parse(time.RFC3339, text)
+		return at
+	}
+	deadline, ok, _ := unstructured.NestedInt64(tab.Object, "spec", "startingDeadlineSeconds")
+	was, is := last(tab.Object["status"]), last(status)
+	if late := l.now.Add(l.skew).Sub(is); ok && is.After(was) && int64(late/time.Second) >= deadline {
+		l.t.Fatalf("the run of %v is started %v later, the deadline is %d s", is, late, deadline)
+	}
 }
 
 func (l *leader) patch(p schema.Patch) {

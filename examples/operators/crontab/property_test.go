@@ -82,20 +82,21 @@ func scheduleOf(t tester, cron, zone string) *schedule.Schedule {
 
 // TestWhateverHappens draws a history: two leaders with clocks of their own that see the past and are killed between any two writes;
 // clocks that are set back and forth, by a year too; Jobs that end or are deleted; edits of the spec, malformed ones too, and of the
-// status. No time is ever run twice, none after a later one. In the end, when one leader is left and sees the present, all that is
-// due is run.
+// status. No time is ever run twice, none after a later one, none that is older than its deadline. In the end, when one leader is left
+// and sees the present, what was missed and is not too late is run, and so is all that is due from then on.
 func TestWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(what string, of ...any) any { return rapid.SampledFrom(of).Draw(t, what) }
 		c := newCluster(t, time.Date(2026, 3, 28, 22, 0, 10, 0, time.UTC), map[string]any{
 			"cronSpec": draw("schedule", "* * * * *", "*/5 * * * *", "@hourly", "30 2 * * *"), "timeZone": draw("zone", "UTC", "Europe/Berlin"), "image": "i",
-			"concurrencyPolicy": draw("policy", "Allow", "Forbid", "Replace"), "successfulJobsHistoryLimit": draw("kept", int64(0), int64(3))})
+			"concurrencyPolicy": draw("policy", "Allow", "Forbid", "Replace"), "successfulJobsHistoryLimit": draw("kept", int64(0), int64(3)),
+			"startingDeadlineSeconds": draw("deadline", deadlines()...)})
 		leaders := []*leader{{cluster: c}, {cluster: c, skew: time.Duration(rapid.IntRange(-90, 90).Draw(t, "skew")) * time.Second}}
 		spec := func(field string, value any) {
 			c.edit(func(tab map[string]any) { _ = unstructured.SetNestedField(tab, value, "spec", field) })
 		}
 		for range rapid.IntRange(0, 60).Draw(t, "steps") {
-			switch rapid.IntRange(0, 13).Draw(t, "step") {
+			switch rapid.IntRange(0, 14).Draw(t, "step") {
 			case 0, 1:
 				c.now = c.now.Add(time.Duration(rapid.IntRange(1, 600).Draw(t, "seconds")) * time.Second)
 			case 2:
@@ -121,6 +122,8 @@ func TestWhateverHappens(t *testing.T) {
 				})
 			case 9:
 				leaders[0] = &leader{cluster: c} // killed, and started again
+			case 10:
+				spec("startingDeadlineSeconds", draw("deadline", append(deadlines(), int64(0), "soon")...))
 			default:
 				l := leaders[rapid.IntRange(0, 1).Draw(t, "leader")]
 				back := func(what string) int { return len(c.versions) - 1 - rapid.IntRange(0, 12).Draw(t, what) }
@@ -130,26 +133,31 @@ func TestWhateverHappens(t *testing.T) {
 		for _, name := range c.running() {
 			c.end(name, "Complete")
 		}
-		for field, value := range map[string]any{"suspend": false, "concurrencyPolicy": "Allow", "cronSpec": "*/5 * * * *"} {
+		cron := draw("last schedule", "*/5 * * * *", "@hourly").(string)
+		for field, value := range map[string]any{"suspend": false, "concurrencyPolicy": "Allow", "cronSpec": cron, "startingDeadlineSeconds": draw("deadline", deadlines()...)} {
 			spec(field, value)
 		}
 		l := &leader{cluster: c}
 		l.settle()
-		last := schedule.Later(c.now, c.present().tab.GetCreationTimestamp().Time) // the clock may have gone back before that, or to a year ahead
-		if record, _, _ := unstructured.NestedString(c.present().tab.Object, "status", "lastScheduleTime"); record != "" {
-			at, err := time.Parse(time.RFC3339, record)
-			if err != nil {
-				t.Fatal(err)
-			}
-			last = schedule.Later(last, at)
+		s := scheduleOf(t, cron, specOf(c, "timeZone"))
+		created := c.present().tab.GetCreationTimestamp().Time
+		record := recordOf(t, c)
+		if missed := s.Latest(schedule.Later(created, oldest(c)), c.now); record.Before(missed) {
+			t.Fatalf("the run of %v is lost: it is %v, on record is %v, %v", missed, c.now, record, c.present().tab.Object["spec"])
 		}
-		s := scheduleOf(t, "*/5 * * * *", specOf(c, "timeZone"))
-		ran, until := len(c.order), last.Add(20*time.Minute)
-		for c.now = last; c.now.Before(until); c.now = c.now.Add(time.Minute) {
-			l.settle()
+		// The clock may have gone back before the creation, or the record may be a year ahead.
+		last := schedule.Later(schedule.Later(c.now, created), record)
+		ran, until := len(c.order), last.Add(2*time.Hour)
+		for c.now = last; c.now.Before(until); {
+			plan := l.settle()
 			for _, name := range c.running() {
 				c.end(name, "Complete")
+				plan = l.settle()
 			}
+			if plan.Requeue <= 0 {
+				t.Fatalf("nothing is to come after %v: %+v", c.now, plan)
+			}
+			c.now = c.now.Add(min(plan.Requeue, 10*time.Minute)) // the engine comes back by then
 		}
 		l.settle()
 		var want []time.Time
@@ -166,6 +174,31 @@ func TestWhateverHappens(t *testing.T) {
 			}
 		}
 	})
+}
+
+// deadlines that CronTabs may have, in seconds; nil is none.
+func deadlines() []any {
+	return []any{nil, nil, int64(1), int64(30), int64(90), int64(600), int64(1800), int64(7200), int64(40_000_000), int64(1 << 62)}
+}
+
+// oldest is the time up to which runs are too late, by the deadline of the present spec.
+func oldest(c *cluster) time.Time {
+	deadline, ok, _ := unstructured.NestedInt64(c.present().tab.Object, "spec", "startingDeadlineSeconds")
+	if !ok {
+		return time.Time{}
+	}
+	return c.now.Add(-time.Duration(min(deadline, 9_000_000_000)) * time.Second)
+}
+
+// recordOf the latest run that was started; zero if there is none.
+func recordOf(t tester, c *cluster) (at time.Time) {
+	if text, _, _ := unstructured.NestedString(c.present().tab.Object, "status", "lastScheduleTime"); text != "" {
+		var err error
+		if at, err = time.Parse(time.RFC3339, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return at
 }
 
 func specOf(c *cluster, field string) string {
