@@ -1,0 +1,135 @@
+package deploy
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	exampleFolders = "../examples/operators"
+	mostOfLine     = 240 // in the golden file
+)
+
+// installations of the example operators are folders of kustomizations, which stand on their own.
+func installations(t *testing.T) (dirs []string) {
+	t.Helper()
+	for _, pattern := range []string{"/*/deploy", "/*/deploy/together", "/*/deploy/apart"} {
+		found, err := filepath.Glob(exampleFolders + pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %v, %v", pattern, found, err)
+		}
+		dirs = append(dirs, found...)
+	}
+	return dirs
+}
+
+// outline names the objects, and says what containers run.
+func outline(t *testing.T, all []document) string {
+	t.Helper()
+	var out strings.Builder
+	for _, id := range ids(all) {
+		fmt.Fprintln(&out, id)
+		if !strings.Contains(id, "/Deployment/") {
+			continue
+		}
+		for _, c := range into[appsv1.Deployment](t, all, id).Spec.Template.Spec.Containers {
+			fmt.Fprintln(&out, "  runs", c.Image, strings.Join(c.Args, " "))
+		}
+	}
+	return out.String()
+}
+
+// TestExamplesAreInstalled: what kubectl apply -k installs of the example operators is what the golden file says, and so is what a
+// component changes.
+func TestExamplesAreInstalled(t *testing.T) {
+	const file = "testdata/examples.txtar"
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := &txtar.Archive{Comment: archive.Comment}
+	section := func(dir, text string) {
+		written.Files = append(written.Files, txtar.File{Name: strings.TrimPrefix(dir, "../"), Data: []byte(text)})
+	}
+	rendered := map[string][]document{}
+	for _, dir := range installations(t) {
+		rendered[dir] = kustomize(t, dir)
+		objects(t, rendered[dir]) // none is there twice
+		section(dir, outline(t, rendered[dir]))
+	}
+	components, err := filepath.Glob(exampleFolders + "/*/deploy/versions")
+	if err != nil || len(components) == 0 {
+		t.Fatal(components, err)
+	}
+	for _, dir := range components {
+		base := filepath.Dir(dir)
+		with := kustomize(t, overlay(t, "..", "resources: [$/"+base+"]\ncomponents: [$/"+dir+"]\n"))
+		text := ""
+		for line := range strings.Lines(changes(t, objects(t, rendered[base]), objects(t, with))) {
+			if len(line) > mostOfLine { // the schema of a version, which other tests hold
+				line = line[:mostOfLine] + "...\n"
+			}
+			text += line
+		}
+		section(dir, text)
+	}
+	if *update {
+		if err := os.WriteFile(file, txtar.Format(written), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(string(txtar.Format(archive)), string(txtar.Format(written))); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+// TestExamplesListTheirFiles: each manifest of an example operator belongs to a kustomization of its folder or of one above.
+func TestExamplesListTheirFiles(t *testing.T) {
+	var listed, files []string
+	err := filepath.WalkDir(exampleFolders, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.Contains(path, "/deploy/") {
+			return err
+		}
+		if !strings.HasPrefix(strings.ToLower(entry.Name()), "kustomization") {
+			files = append(files, path)
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		var k struct {
+			Resources []string
+			Patches   []struct{ Path string }
+		}
+		if err := yaml.Unmarshal(text, &k); err != nil {
+			return fmt.Errorf("parse %s: %w", path, err)
+		}
+		for _, p := range k.Patches {
+			k.Resources = append(k.Resources, p.Path)
+		}
+		for _, r := range k.Resources {
+			if strings.HasSuffix(r, ".yaml") {
+				listed = append(listed, filepath.Join(filepath.Dir(path), r))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(listed)
+	if diff := cmp.Diff(files, listed); diff != "" {
+		t.Errorf("(-files +listed):\n%s", diff)
+	}
+}
