@@ -47,6 +47,7 @@ type CronTabSpec struct {
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty" stoic:"min=0"`
 	// What the container runs in place of the image's entrypoint.
+	// +listType=atomic
 	// +optional
 	Command []string `json:"command,omitempty"`
 	// The time zone of the schedule by its name in the IANA database. The default is UTC.

@@ -107,6 +107,7 @@ type FooBarTaskSpec struct {
 	Image string `json:"image" stoic:"required,minLength=1,maxLength=1024,pattern=^\\S+$"`
 	// The command of the container. The default is that of the image.
 	// +kubebuilder:validation:MaxItems=100
+	// +listType=atomic
 	// +optional
 	Command []string `json:"command,omitempty" stoic:"maxItems=100"`
 	// How often the container is tried again when it fails. The default is 3.

@@ -1,0 +1,33 @@
+package crontab
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stoic/convert"
+	"stoic/test/served"
+)
+
+// TestMarkersAgreeWithTags: what the API server asks for is what the operator asks for. What it asks of the text of a schedule is
+// said by the parser, in more words than a pattern has; so each constraint there has a schedule that violates it.
+func TestMarkersAgreeWithTags(t *testing.T) {
+	found := convert.Disagreements[CronTab](served.CRD(t, "deploy/crd/crontabs.yaml"), "v1")
+	parsed := []string{
+		"spec.cronSpec: minLength is 1 in the CRD, and not set in the type",
+		"spec.cronSpec: maxLength is 256 in the CRD, and not set in the type",
+		"spec.cronSpec: pattern is `^\\s*(@[A-Za-z]+|[^\\s=@]+(\\s+[^\\s=@]+){4})\\s*$` in the CRD, and not set in the type",
+	}
+	if d := cmp.Diff(parsed, found); d != "" {
+		t.Error(d)
+	}
+	for _, schedule := range []string{"", "* * * * *" + strings.Repeat(" ", 256), "* * * *", "TZ=UTC * * * * *", "@every 1s"} {
+		r := Watches()[0].Convert(&unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "a"},
+			"spec": map[string]any{"cronSpec": schedule, "image": "busybox:1"}}})
+		if r.Rejection == nil || r.Rejection.Problems[0].Path != "spec.cronSpec" {
+			t.Errorf("%q is not rejected: %+v", schedule, r.Rejection)
+		}
+	}
+}

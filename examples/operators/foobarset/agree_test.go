@@ -1,0 +1,16 @@
+package foobarset
+
+import (
+	"testing"
+
+	"stoic/convert"
+	"stoic/test/served"
+)
+
+// TestMarkersAgreeWithTags: what the API server asks for is what the operator asks for.
+func TestMarkersAgreeWithTags(t *testing.T) {
+	for _, d := range append(convert.Disagreements[FooBarSet](served.CRD(t, "deploy/crd/foobarsets.yaml"), "v1alpha1"),
+		convert.Disagreements[FooBarTask](served.CRD(t, "deploy/crd/foobartasks.yaml"), "v1alpha1")...) {
+		t.Error(d)
+	}
+}
