@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -83,6 +84,37 @@ func foobarKilled(t *testing.T, f *foobars) {
 	})
 	f.awaitMaps(t, ns+"/b-3=eleven", ns, other)
 	p.stop(t)
+}
+
+// foobarRecreated: each FooBar of a name gets a ConfigMap of its own, and takes it with it. In its own namespace garbage collection sees
+// to that, some time; in another one it has gone before the FooBar.
+func foobarRecreated(t *testing.T, f *foobars) {
+	ns, other := f.namespace(t, "recreated"), f.namespace(t, "recreated-there")
+	for _, place := range []string{ns, other} {
+		seen := map[types.UID]bool{}
+		for range 3 {
+			f.apply(t, ns, foobar("FooBar", "fourteen", "{target: a, targetNamespace: "+place+"}"))
+			f.awaitReady(t, ns, "fourteen", place+"/a")
+			c, err := f.typed.CoreV1().ConfigMaps(place).Get(t.Context(), "a", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			uid := f.read(t, ns, "fourteen").GetUID()
+			owned := strings.HasSuffix(c.Annotations["test.example.com/owner"], " "+string(uid))
+			if by := metav1.GetControllerOf(c); by != nil {
+				owned = by.UID == uid
+			}
+			if seen[c.UID] || !owned {
+				t.Errorf("of FooBar %s is the ConfigMap %+v", uid, c)
+			}
+			seen[c.UID] = true
+			f.kubectl(t, nil, "-n", ns, "delete", "foobar", "fourteen", "--timeout=60s")
+			if left := f.maps(t, other); left != "" {
+				t.Errorf("the FooBar has gone before %s", left)
+			}
+		}
+	}
+	f.awaitMaps(t, "", ns, other)
 }
 
 // foobarCRDRecreated: the CRD goes with all objects, those with a finalizer among them, and comes again.

@@ -50,8 +50,10 @@ func TestFooBar(t *testing.T) {
 			"malformed":             foobarMalformed,
 			"target changed":        foobarTargetChanged,
 			"another namespace":     foobarElsewhere,
+			"recreated":             foobarRecreated,
 			"status edited":         foobarStatusEdited,
 			"foreign ConfigMap":     foobarForeign,
+			"foreign one elsewhere": foobarForeignElsewhere,
 			"ConfigMap edited":      foobarConfigMapEdited,
 			"refused":               foobarRefused,
 			"cluster-scoped":        foobarClusterScoped,
@@ -62,6 +64,7 @@ func TestFooBar(t *testing.T) {
 	t.Run("status of another type", func(t *testing.T) { foobarStatusOfAnotherType(t, f) })
 	p.stop(t)
 	t.Run("killed", func(t *testing.T) { foobarKilled(t, f) })
+	t.Run("spoiled half way", func(t *testing.T) { foobarSpoiledHalfWay(t, f) })
 	t.Run("CRD recreated", func(t *testing.T) { foobarCRDRecreated(t, f) })
 	for _, q := range f.requestsOf(t, foobarUser) {
 		if q.ResponseStatus.Code == http.StatusForbidden && !strings.Contains(q.RequestURI, "/namespaces/gone/") {
@@ -288,6 +291,24 @@ func foobarForeign(t *testing.T, f *foobars) {
 	f.awaitMaps(t, "", ns)
 	if out := f.kubectl(t, nil, "-n", ns, "get", "configmap", "taken", "-o", "jsonpath={.data.whose}"); out != "mine" {
 		t.Errorf("the foreign ConfigMap says %q", out)
+	}
+}
+
+// foobarForeignElsewhere: the same in another namespace, where a finalizer waits for what is the FooBar's own, and for nothing else.
+func foobarForeignElsewhere(t *testing.T, f *foobars) {
+	ns, other := f.namespace(t, "foreign-here"), f.namespace(t, "foreign-there")
+	f.kubectl(t, nil, "-n", other, "create", "configmap", "taken", "--from-literal=whose=mine")
+	before := f.object(t, other, "configmap", "taken")
+	f.apply(t, ns, foobar("FooBar", "thirteen", "{target: free, targetNamespace: foreign-there}"))
+	f.awaitReady(t, ns, "thirteen", other+"/free")
+	f.patch(t, ns, "thirteen", `{"spec":{"target":"taken"}}`)
+	f.awaitEvent(t, ns, "thirteen", "NameConflict", "", "ConfigMap foreign-there/taken already exists and is not managed by FooBar thirteen;")
+	f.awaitMaps(t, "foreign-there/free=thirteen", ns, other)
+	f.kubectl(t, nil, "-n", ns, "delete", "foobar", "thirteen", "--timeout=60s")
+	f.awaitMaps(t, "", ns, other)
+	f.awaitEvent(t, ns, "thirteen", "ConfigMapLeft", "", "ConfigMap foreign-there/taken is somebody else's and stays")
+	if after := f.object(t, other, "configmap", "taken"); after != before {
+		t.Errorf("the foreign ConfigMap was %s and is %s", before, after)
 	}
 }
 
