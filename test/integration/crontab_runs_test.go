@@ -47,17 +47,23 @@ func (f *minutes) check(t *testing.T) {
 	if len(all) > 0 {
 		t.Errorf("Jobs of other times: %v", all)
 	}
-	made := map[string]int{}
-	for _, q := range f.requestsOf(t, crontabUser) {
-		if q.Verb == "create" && q.ObjectRef.Resource == "jobs" && q.ObjectRef.Namespace == "minutes" && q.ResponseStatus.Code < 300 {
-			made[q.ObjectRef.Name]++
-		}
-	}
-	for name, n := range made {
+	for name, n := range f.runsMade(t, "minutes") {
 		if n != 1 {
 			t.Errorf("%s was made %d times", name, n)
 		}
 	}
+}
+
+// runsMade are the Jobs that the operator has ever created in a namespace, and how often.
+func (f *crontabs) runsMade(t *testing.T, ns string) map[string]int {
+	t.Helper()
+	made := map[string]int{}
+	for _, q := range f.requestsOf(t, crontabUser) {
+		if q.Verb == "create" && q.ObjectRef.Resource == "jobs" && q.ObjectRef.Namespace == ns && q.ResponseStatus.Code < 300 {
+			made[q.ObjectRef.Name]++
+		}
+	}
+	return made
 }
 
 // crontabRun: a run as it should be, from the first record to the last.
@@ -256,6 +262,44 @@ func crontabMissedMany(t *testing.T, f *crontabs) {
 	}
 }
 
+// crontabTooLate: a run that was missed for longer than its deadline is told, and none is made. If it is within the deadline of an
+// edited spec, it is made, once.
+func crontabTooLate(t *testing.T, f *crontabs) {
+	ns := f.namespace(t, "late")
+	missed := f.ago(3)
+	name := jobAt("twelve", missed)
+	f.due(t, ns, "twelve", ", startingDeadlineSeconds: 7200", missed)
+	f.awaitEvent(t, ns, "twelve", "MissSchedule", "", missed.UTC().Truncate(time.Minute).Format(time.RFC3339)+" was not started within spec.startingDeadlineSeconds")
+	f.patch(t, ns, "twelve", `{"spec":{"image":"busybox:2"}}`)
+	f.awaitReady(t, ns, "twelve", "True Scheduled", "") // of the edited spec: the writes of the reconcile that told are made
+	if made := f.runsMade(t, ns); len(made) > 0 {
+		t.Errorf("it was too late for %v", made)
+	}
+	f.patch(t, ns, "twelve", `{"spec":{"startingDeadlineSeconds":36000}}`)
+	f.awaitJobs(t, ns, name)
+	f.awaitReady(t, ns, "twelve", "True Scheduled", "")
+	if made := f.runsMade(t, ns); len(made) != 1 || made[name] != 1 {
+		t.Errorf("want %s once, were made %v", name, made)
+	}
+}
+
+// crontabRelabelled: a Job of ours that has lost its label, so that no cache shows it, gets it back when its run is due. It is that
+// Job that runs.
+func crontabRelabelled(t *testing.T, f *crontabs) {
+	ns := f.namespace(t, "relabelled")
+	f.apply(t, ns, crontab("fourteen", `{cronSpec: "`+at(f.ago(3))+`", image: "busybox:1"}`))
+	name := jobAt("fourteen", f.ago(3))
+	f.apply(t, ns, fmt.Sprintf(`{apiVersion: batch/v1, kind: Job, metadata: {name: %s, ownerReferences: [{apiVersion: stable.example.com/v1, kind: CronTab, name: fourteen, uid: %s, controller: true}]},
+		spec: {parallelism: 0, completions: 1, template: {spec: {restartPolicy: Never, containers: [{name: run, image: "busybox:1"}]}}}}`, name, f.read(t, ns, "fourteen").GetUID()))
+	was := f.jobs(t, ns)[name].UID
+	f.patchStatus(t, ns, "fourteen", `{"status":{"lastScheduleTime":"`+f.ago(100).UTC().Format(time.RFC3339)+`"}}`)
+	f.awaitJobs(t, ns, name)
+	if j := f.jobs(t, ns)[name]; j.UID != was || j.Labels["stable.example.com/crontab"] != "fourteen" {
+		t.Errorf("the Job was %s, is %s with the labels %v", was, j.UID, j.Labels)
+	}
+	f.awaitReady(t, ns, "fourteen", "True Scheduled", "")
+}
+
 // crontabByTheCRD: what the API server itself refuses, and what it fills in.
 func crontabByTheCRD(t *testing.T, f *crontabs) {
 	ns := f.namespace(t, "crd")
@@ -272,19 +316,23 @@ func crontabByTheCRD(t *testing.T, f *crontabs) {
 	}
 }
 
-// crontabCRDRecreated: the CRD goes with all objects and comes again.
+// crontabCRDRecreated: the CRD goes with all objects and comes again, to the same process and to one that starts before it.
 func crontabCRDRecreated(t *testing.T, f *crontabs) {
 	ns := f.namespace(t, "again")
-	f.start(t)
-	f.due(t, ns, "twelve", "", f.ago(3))
-	f.awaitJobs(t, ns, jobAt("twelve", f.ago(3)))
+	p := f.start(t)
+	f.due(t, ns, "thirteen", "", f.ago(3))
+	f.awaitJobs(t, ns, jobAt("thirteen", f.ago(3)))
 	f.undefine(t, crontabDeploy+"/crd/crontabs.yaml")
 	f.awaitJobs(t, ns)
 	f.define(t, crontabDeploy+"/crd/crontabs.yaml")
-	await(t, "the CronTab to be taken", func() (bool, string) {
-		out, err := f.tryKubectl([]byte(crontab("twelve", `{cronSpec: "`+at(f.ago(2))+`", image: "busybox:1"}`)), "-n", ns, "apply", "-f", "-")
-		return err == nil, out
-	})
-	f.patchStatus(t, ns, "twelve", `{"status":{"lastScheduleTime":"`+f.ago(100).UTC().Format(time.RFC3339)+`"}}`)
-	f.awaitJobs(t, ns, jobAt("twelve", f.ago(2)))
+	serves := func() {
+		await(t, "the CronTab to be taken", func() (bool, string) {
+			out, err := f.tryKubectl([]byte(crontab("thirteen", `{cronSpec: "`+at(f.ago(2))+`", image: "busybox:1"}`)), "-n", ns, "apply", "-f", "-")
+			return err == nil, out
+		})
+		f.patchStatus(t, ns, "thirteen", `{"status":{"lastScheduleTime":"`+f.ago(100).UTC().Format(time.RFC3339)+`"}}`)
+		f.awaitJobs(t, ns, jobAt("thirteen", f.ago(2)))
+	}
+	serves()
+	f.beforeItsCRD(t, p, func() *process { return f.start(t) }, crontabDeploy+"/crd", []string{"CronTab"}, serves)
 }

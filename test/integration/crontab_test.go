@@ -35,18 +35,20 @@ type crontabs struct {
 	began   time.Time
 }
 
-// TestCronTab runs the operator for two minutes and more, with a kill in between; all that depends on the time of the day is made due
+// TestCronTab runs the operator for two minutes and more, with a kill in between, and a second process beside it that takes part in no
+// election; all that depends on the time of the day is made due
 // by a schedule of a moment in the past, and a record of a run before that.
 func TestCronTab(t *testing.T) {
 	t.Parallel() // it mostly waits
 	f := &crontabs{program: build(t, "./examples/operators/crontab/cmd", raceDetector()...), began: time.Now()}
-	f.rig = bareRig(t, cluster.Options{Nodes: -1, Users: map[string]string{"crontab": crontabUser}, CRDs: []string{filepath.Join(root, "test/fixtures/crontabs-open.yaml")}})
+	f.rig = bareRig(t, cluster.Options{Nodes: -1, Users: map[string]string{"crontab": crontabUser, "rival": rivalUser}, CRDs: []string{filepath.Join(root, "test/fixtures/crontabs-open.yaml")}})
 	f.kubectl(t, nil, "apply", "-f", crontabDeploy+"/namespace.yaml", "-f", crontabDeploy+"/rbac.yaml")
 	f.namespace(t, "malformed")
 	f.storeMalformed(t)
 	f.redefine(t, crontabDeploy+"/crd")
-	minutes := f.beginMinutes(t)
+	minutes, rivals := f.beginMinutes(t), f.beginRivals(t)
 	p := f.start(t)
+	rival := f.startAs(t, "rival", "--leader-elect=false", "--namespace", rivals.ns)
 	t.Run("scenarios", func(t *testing.T) {
 		sideBySide(t, f, map[string]func(*testing.T, *crontabs){
 			"malformed":   crontabMalformed,
@@ -61,16 +63,21 @@ func TestCronTab(t *testing.T) {
 			"recreated":   crontabRecreated,
 			"status":      crontabStatusEdited,
 			"missed many": crontabMissedMany,
+			"too late":    crontabTooLate,
+			"relabelled":  crontabRelabelled,
 			"by the CRD":  crontabByTheCRD,
 		})
 	})
 	p.kill(t)
+	rivals.alone(t)
 	f.kubectl(t, nil, "-n", "crontab-operators", "delete", "lease", "crontab-operator") // else the next one waits for its end
 	p = f.start(t)
 	t.Run("minutes", func(t *testing.T) { minutes.check(t) })
+	t.Run("two at once", func(t *testing.T) { rivals.check(t) })
 	p.stop(t)
+	rival.stop(t)
 	t.Run("CRD recreated", func(t *testing.T) { crontabCRDRecreated(t, f) })
-	for _, q := range f.requestsOf(t, crontabUser) {
+	for _, q := range f.requestsOf(t, crontabUser, rivalUser) {
 		if q.ResponseStatus.Code == http.StatusForbidden && q.ObjectRef.Namespace != "refused" {
 			t.Errorf("forbidden: %s %s", q.Verb, q.RequestURI)
 		}
@@ -79,8 +86,14 @@ func TestCronTab(t *testing.T) {
 
 func (f *crontabs) start(t *testing.T, more ...string) *process {
 	t.Helper()
+	return f.startAs(t, "crontab", more...)
+}
+
+// startAs starts it as one of the users.
+func (f *crontabs) startAs(t *testing.T, user string, more ...string) *process {
+	t.Helper()
 	return &process{operator.InTest(t, operator.Options{Command: []string{f.program, "--kubeconfig", "{kubeconfig}", "--leader-elect", "--leader-election-namespace",
-		"crontab-operators", "--metrics-bind-address", "{metrics}", "--health-probe-bind-address", "{probes}", "{flags}"}, Kubeconfig: f.cluster.UserKubeconfig("crontab"), Flags: more})}
+		"crontab-operators", "--metrics-bind-address", "{metrics}", "--health-probe-bind-address", "{probes}", "{flags}"}, Kubeconfig: f.cluster.UserKubeconfig(user), Flags: more})}
 }
 
 func crontab(name, spec string) string {
