@@ -50,6 +50,7 @@ func TestMyDeployment(t *testing.T) {
 			"malformed":             myDeploymentMalformed,
 			"rolled out":            myDeploymentRolledOut,
 			"edited half way":       myDeploymentEditedHalfWay,
+			"at every instant":      myDeploymentAtEveryInstant,
 			"scaled":                myDeploymentScaled,
 			"adopted":               myDeploymentAdopted,
 			"foreign pods":          myDeploymentForeign,
