@@ -54,7 +54,7 @@ func ParseOptions(args []string, output io.Writer) (Options, error) {
 	flags.SetOutput(output)
 	flags.StringVar(&o.Dir, "dir", "", "directory for data, logs, certificates and kubeconfigs (required)")
 	flags.IntVar(&o.Nodes, "nodes", 3, "number of simulated nodes")
-	flags.BoolVar(&o.Audit, "audit", false, "write an audit log: metadata of requests, whole requests for deletions")
+	flags.BoolVar(&o.Audit, "audit", false, "write an audit log: metadata of requests, whole requests for deletions, and in the namespace \"audited\" answers to writes of pods")
 	flags.BoolVar(&o.History, "history", false, "never compact the store: lists and watches can ask for the past")
 	flags.BoolVar(&o.GangScheduling, "gang-scheduling", false, "serve Workloads and PodGroups, and schedule pods by them")
 	flags.BoolVar(&o.Strict, "strict", false, "ask for the right to the finalizers of owners, and for the right to list: no watch begins with what there is")

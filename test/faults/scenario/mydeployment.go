@@ -68,6 +68,10 @@ func myDeploymentScenarios() []Scenario {
 		{Name: "mydeployment-half-way", Writes: 26, Manifest: myDeployment("1", "0"),
 			Steps: []Step{edit("another image", complete("v1", 2, 1), image("v2", `"nodeSelector":{"no":"where"},`)),
 				edit("a third image", all(either(podsWith("v2", 1), podsWith("v2", 2)), podsWith("v1", 2)), image("v3", `"nodeSelector":null,`))}, End: complete("v3", 2, 1)},
+		// A pod of v1 fails while that of v2 is not ready: one is available, which is fewer than must be, and stays until others are.
+		{Name: "mydeployment-rolled-out-failing", Writes: 32, Manifest: myDeployment("1", "0"),
+			Steps: []Step{edit("another image", complete("v1", 2, 1), image("v2", `"nodeSelector":{"no":"where"},`)),
+				oldPodFails("v1", 2, all(either(podsWith("v2", 1), podsWith("v2", 2)), podsWith("v1", 2))), edit("a third image", always, image("v3", `"nodeSelector":null,`))}, End: complete("v3", 2, 1)},
 		{Name: "mydeployment-scaled", Writes: 20, Manifest: myDeployment("1", "0"),
 			Steps: []Step{edit("to 0", complete("v1", 2, 1), `{"spec":{"replicas":0}}`), edit("and back", complete("v1", 0, 0), `{"spec":{"replicas":2}}`)}, End: complete("v1", 2, 0)},
 		adopted,
@@ -159,6 +163,21 @@ func podFails(when Check) Step {
 			return nil
 		}
 		return a.conclude(ctx, view.Pods[0], 1)
+	}}
+}
+
+// oldPodFails is a kubelet's: of n running pods of an image one fails, if none did, nor is being deleted.
+func oldPodFails(image string, n int, when Check) Step {
+	running := func(p *unstructured.Unstructured) bool { return imageOf(p) == image && runs(p) }
+	failed := func(v history.View) (bool, string) {
+		return len(slices.DeleteFunc(slices.Clone(v.Pods), func(p *unstructured.Unstructured) bool { return !running(p) })) < n, describe(v)
+	}
+	return Step{Name: "a pod of " + image + " fails", When: either(failed, when), Do: func(ctx context.Context, a Actor) error {
+		view := a.Run.View()
+		if done, _ := failed(view); done {
+			return nil
+		}
+		return a.conclude(ctx, view.Pods[slices.IndexFunc(view.Pods, running)], 1)
 	}}
 }
 

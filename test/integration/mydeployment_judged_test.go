@@ -1,0 +1,86 @@
+package integration
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// written is a history, with a line "WHO POD STATE" for each second and resourceVersion.
+func written(history string) (log []podVersion) {
+	begin, yes := time.Unix(1_800_000_000, 0), true
+	for i, line := range strings.Split(history, ", ") {
+		words := strings.Fields(line)
+		v := podVersion{revision: uint64(i + 1), at: begin.Add(time.Duration(i+1) * time.Second), user: words[0], gone: words[2] == "gone",
+			pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: words[1], UID: types.UID(words[1])}}}
+		if words[2] != "orphan" {
+			v.pod.OwnerReferences = []metav1.OwnerReference{{UID: "owner", Controller: &yes}}
+		}
+		if words[0] == "operator" {
+			v.user = myDeploymentUser
+		}
+		switch words[2] {
+		case "ready":
+			v.pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(v.at)}}
+		case "terminating":
+			v.pod.DeletionTimestamp = &metav1.Time{Time: v.at}
+		}
+		log = append(log, v)
+	}
+	return log
+}
+
+// TestRollOutIsJudged: of two pods and one more, each history breaks the strategy where it says so, or nowhere.
+func TestRollOutIsJudged(t *testing.T) {
+	const two = "kubelet a ready, kubelet b ready, "
+	for _, c := range []struct {
+		history, failed string
+		minReady        time.Duration
+		want            []string
+	}{
+		{history: "operator c new, kubelet c ready, operator a terminating, kubelet a gone, operator d new"},
+		{history: "operator c new, operator d new", want: []string{"4 pods at 4: d"}},
+		{history: "operator c new, kubelet c ready, operator a terminating, operator d new", want: []string{"4 pods at 6: d"}},
+		{history: "operator c new, admin o orphan"},
+		{history: "operator c new, admin o orphan, operator o adopted", want: []string{"4 pods at 5: o"}},
+		{history: "operator a terminating", want: []string{"1 available pods at 3: a"}},
+		{history: "operator c new, operator a gone", want: []string{"1 available pods at 4: a"}},
+		{history: "operator c new, kubelet c ready, operator a terminating", minReady: time.Second},
+		{history: "operator c new, kubelet c ready, operator a terminating", minReady: 2 * time.Second, want: []string{"1 available pods at 5: a"}},
+		{history: "kubelet a failed", want: []string{"1 available pods at 3: a"}},
+		{history: "kubelet a failed, operator a terminating, operator c new", failed: "a"},
+		{history: "kubelet a failed, operator b terminating", failed: "a", want: []string{"0 available pods at 4: b"}},
+	} {
+		found, _ := strategy{replicas: 2, surge: 1, minReady: c.minReady}.broken(written(two+c.history), "owner", 2, c.failed)
+		var got []string
+		for _, text := range found {
+			where, who, _ := strings.Cut(text, ", by ")
+			got = append(got, where+who[strings.LastIndex(who, ": "):])
+		}
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%s: %s", c.history, d)
+		}
+	}
+}
+
+// TestUnaudited: what a watch shows must be in the log as it is, if it is counted.
+func TestUnaudited(t *testing.T) {
+	watched := written("kubelet a new, kubelet a ready, scheduler a ready, operator a terminating, kubelet a gone")
+	for missing, want := range []int{1, 1, 0, 1, 1} {
+		log := append(append([]podVersion(nil), watched[:missing]...), watched[missing+1:]...)
+		if found := unaudited(watched, log); len(found) != want {
+			t.Errorf("without %d: %q", missing+1, found)
+		}
+		log = append([]podVersion(nil), watched...)
+		log[missing].gone = !log[missing].gone
+		if found := unaudited(watched, log); len(found) != 1 {
+			t.Errorf("%d is not the same: %s", missing+1, fmt.Sprint(found))
+		}
+	}
+}
