@@ -197,6 +197,11 @@ metadata:
     {{- include "training-operator.labels" (list $root) | nindent 4 }}
 spec:
   secretName: {{ index . 2 | quote }}
+  {{- if not (index . 4).name }}
+  # It is that of the issuer, too, which must have one.
+  subject:
+    organizations: [{{ $root.Values.name | quote }}]
+  {{- end }}
   dnsNames:
     - {{ printf "%s.%s.svc" $service $root.Release.Namespace | quote }}
     - {{ printf "%s.%s.svc.cluster.local" $service $root.Release.Namespace | quote }}
