@@ -141,7 +141,7 @@ func (s strategy) broken(log []podVersion, owner types.UID, after uint64, failed
 		return n
 	}
 	for _, v := range log {
-		before, was := available(v.at), pods[v.pod.UID]
+		before, was, had := available(v.at), pods[v.pod.UID], len(pods)
 		if pods[v.pod.UID] = v; v.gone || v.owner() != owner {
 			delete(pods, v.pod.UID)
 		}
@@ -149,7 +149,7 @@ func (s strategy) broken(log []podVersion, owner types.UID, after uint64, failed
 			continue
 		}
 		now := available(v.at)
-		if len(pods) > s.replicas+s.surge {
+		if len(pods) > max(had, s.replicas+s.surge) {
 			found = append(found, fmt.Sprintf("%d pods at %d, by %s: %s", len(pods), v.revision, v.user, v.pod.Name))
 		}
 		if now >= s.replicas-s.unavailable {
