@@ -33,6 +33,9 @@ type change struct {
 	back func(was *unstructured.Unstructured) map[string]any
 }
 
+// edited is another label of whoever edits one. The API server gives a Job that is left without any label those of its pods.
+const edited = "faults.stoic/edited"
+
 // changes of every label, owner reference and field of the status.
 func changes(o *scenario.Operator) []change {
 	all := contents(o)
@@ -42,7 +45,7 @@ func changes(o *scenario.Operator) []change {
 		for _, label := range o.Labels {
 			for _, name := range sortedNames(values) {
 				all = append(all, change{name: fmt.Sprintf("label %s of one of the %s is %s", label, resource, name), resource: resource, hides: label == o.Selected,
-					patch: merging("labels", map[string]any{label: values[name]}), back: restoring("labels", label)})
+					patch: merging("labels", map[string]any{label: values[name], edited: "yes"}), back: restoring("labels", label, edited)})
 			}
 		}
 		all = append(all, change{name: fmt.Sprintf("owner references of one of the %s are removed", resource), resource: resource, hides: true, owners: true,
@@ -82,11 +85,14 @@ func merging(field string, value any) func(*Attempt) map[string]any {
 	}
 }
 
-// restoring puts one key of a map back, or takes it away if it was not there.
-func restoring(field, key string) func(*unstructured.Unstructured) map[string]any {
+// restoring puts keys of a map back, or takes away those that were not there.
+func restoring(field string, keys ...string) func(*unstructured.Unstructured) map[string]any {
 	return func(was *unstructured.Unstructured) map[string]any {
-		value, _, _ := unstructured.NestedFieldCopy(was.Object, "metadata", field, key)
-		return map[string]any{"metadata": map[string]any{field: map[string]any{key: value}}}
+		all := map[string]any{}
+		for _, key := range keys {
+			all[key], _, _ = unstructured.NestedFieldCopy(was.Object, "metadata", field, key)
+		}
+		return map[string]any{"metadata": map[string]any{field: all}}
 	}
 }
 

@@ -41,6 +41,8 @@ func cronTabs() *Operator {
 			"a number as time":       map[string]any{"nextScheduleTime": 7},
 			"conditions of a string": map[string]any{"conditions": "none"},
 		},
+		// A run that was started is never made again, so its Job does not get a label back that it has lost.
+		Labels: []string{"stable.example.com/crontab"}, Selected: "stable.example.com/crontab",
 		Goals: []string{"G1", "G3", "G4", "G6", "G11", "G14", "G18"}, Share: 4, Basics: true, Scenarios: cronTabScenarios(), Watches: crontab.Watches,
 	}
 }

@@ -34,6 +34,7 @@ func foos() *Operator {
 			"available of a string":  map[string]any{"availableReplicas": "many"},
 		},
 		Contents: map[string]map[string]any{"deployments": {"more replicas": map[string]any{"spec": map[string]any{"replicas": 3}}, "none": map[string]any{"spec": map[string]any{"replicas": 0}}}},
+		Labels:   []string{"samplecontroller.k8s.io/operator"},
 		Foreign: func(u *unstructured.Unstructured) bool {
 			return u.GetLabels()["samplecontroller.k8s.io/operator"] != "foo"
 		},
