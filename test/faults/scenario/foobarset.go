@@ -50,7 +50,7 @@ func fooBarSetsApart() *Operator {
 	o := fooBarSets()
 	o.Name, o.Sample, o.Scenarios = "foobarset-apart", []string{"apart-template"}, fooBarSetScenarios("apart-")
 	o.Processes = [][]string{{"--resources", "foobarsets"}, {"--resources", "foobartasks"}}
-	o.Goals = []string{"G1", "G2", "G3", "G18"}
+	o.Goals = []string{"G1", "G2", "G3", "G4", "G6", "G11", "G14", "G18"}
 	o.Watches = nil // their objects are malformed for the operator of one process
 	return o
 }
