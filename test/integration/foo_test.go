@@ -304,18 +304,22 @@ func fooKilled(t *testing.T, f *foos) {
 	p.stop(t)
 }
 
-// fooCRDRecreated: the CRD goes with all objects, and comes again.
+// fooCRDRecreated: the CRD goes with all objects, and comes again, to the same process and to one that starts before it.
 func fooCRDRecreated(t *testing.T, f *foos) {
 	ns := f.namespace(t, "again")
-	f.start(t)
+	p := f.start(t)
 	f.apply(t, ns, foo("seven", "{deploymentName: a, replicas: 1}"))
 	f.awaitFoo(t, ns, "seven", "Ready", "True Available", 1)
 	f.undefine(t, fooDeploy+"/crd/foos.yaml")
 	f.awaitDeployments(t, ns, "")
 	f.define(t, fooDeploy+"/crd/foos.yaml")
-	await(t, "the Foo to be taken", func() (bool, string) {
-		out, err := f.tryKubectl([]byte(foo("seven", "{deploymentName: a, replicas: 1}")), "-n", ns, "apply", "-f", "-")
-		return err == nil, out
-	})
-	f.awaitFoo(t, ns, "seven", "Ready", "True Available", 1)
+	serves := func() {
+		await(t, "the Foo to be taken", func() (bool, string) {
+			out, err := f.tryKubectl([]byte(foo("seven", "{deploymentName: a, replicas: 1}")), "-n", ns, "apply", "-f", "-")
+			return err == nil, out
+		})
+		f.awaitFoo(t, ns, "seven", "Ready", "True Available", 1)
+	}
+	serves()
+	f.beforeItsCRD(t, p, func() *process { return f.start(t) }, fooDeploy+"/crd", []string{"Foo"}, serves)
 }

@@ -117,19 +117,24 @@ func foobarRecreated(t *testing.T, f *foobars) {
 	f.awaitMaps(t, "", ns, other)
 }
 
-// foobarCRDRecreated: the CRD goes with all objects, those with a finalizer among them, and comes again.
+// foobarCRDRecreated: the CRD goes with all objects, those with a finalizer among them, and comes again, to the same process and to
+// one that starts before it.
 func foobarCRDRecreated(t *testing.T, f *foobars) {
 	ns, other := f.namespace(t, "again"), f.namespace(t, "again-there")
-	f.start(t)
+	p := f.start(t)
 	f.apply(t, ns, foobar("FooBar", "twelve", "{target: a, targetNamespace: again-there}"))
 	f.awaitReady(t, ns, "twelve", other+"/a")
 	f.undefine(t, foobarDeploy+"/crd/foobars.yaml")
 	f.awaitMaps(t, "", ns, other)
 	f.define(t, foobarDeploy+"/crd/foobars.yaml")
-	await(t, "the FooBar to be taken", func() (bool, string) {
-		out, err := f.tryKubectl([]byte(foobar("FooBar", "twelve", "{target: a, targetNamespace: again-there}")), "-n", ns, "apply", "-f", "-")
-		return err == nil, out
-	})
-	f.awaitReady(t, ns, "twelve", other+"/a")
+	serves := func() {
+		await(t, "the FooBar to be taken", func() (bool, string) {
+			out, err := f.tryKubectl([]byte(foobar("FooBar", "twelve", "{target: a, targetNamespace: again-there}")), "-n", ns, "apply", "-f", "-")
+			return err == nil, out
+		})
+		f.awaitReady(t, ns, "twelve", other+"/a")
+	}
+	serves()
+	f.beforeItsCRD(t, p, func() *process { return f.start(t) }, foobarDeploy+"/crd", []string{"FooBar", "ClusterFooBar"}, serves)
 	f.kubectl(t, nil, "-n", ns, "delete", "foobar", "twelve", "--timeout=60s")
 }

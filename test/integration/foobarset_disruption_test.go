@@ -106,10 +106,10 @@ func fooBarSetKilled(t *testing.T, f *fooBarSets) {
 	tasks.stop(t)
 }
 
-// fooBarSetCRDsRecreated: each CRD goes with all its objects, and comes again.
+// fooBarSetCRDsRecreated: each CRD goes with all its objects, and comes again. Both come to a process that starts before them.
 func fooBarSetCRDsRecreated(t *testing.T, f *fooBarSets) {
 	ns := f.namespace(t, "again")
-	f.start(t, "together")
+	p := f.start(t, "together")
 	const spec = `{count: 2, template: {image: "a:1"}}`
 	f.apply(t, ns, fooBarSet("web", spec))
 	f.awaitSet(t, ns, "web", "2 tasks, 2 active, 0 succeeded, 0 failed", "Ready", "True Running")
@@ -127,9 +127,13 @@ func fooBarSetCRDsRecreated(t *testing.T, f *fooBarSets) {
 		return out == "" || strings.Contains(out, "No resources"), out
 	})
 	f.define(t, fooBarSetDeploy+"/crd/foobarsets.yaml")
-	await(t, "the set to be taken", func() (bool, string) {
-		out, err := f.tryKubectl([]byte(fooBarSet("web", spec)), "-n", ns, "apply", "-f", "-")
-		return err == nil, out
-	})
-	f.awaitSet(t, ns, "web", "2 tasks, 2 active, 0 succeeded, 0 failed", "Ready", "True Running")
+	serves := func() {
+		await(t, "the set to be taken", func() (bool, string) {
+			out, err := f.tryKubectl([]byte(fooBarSet("web", spec)), "-n", ns, "apply", "-f", "-")
+			return err == nil, out
+		})
+		f.awaitSet(t, ns, "web", "2 tasks, 2 active, 0 succeeded, 0 failed", "Ready", "True Running")
+	}
+	serves()
+	f.beforeItsCRD(t, p, func() *process { return f.start(t, "together") }, fooBarSetDeploy+"/crd", []string{"FooBarSet", "FooBarTask"}, serves)
 }

@@ -541,10 +541,11 @@ func myDeploymentBesideHealthyPods(t *testing.T, m *myDeployments) {
 	p.stop(t)
 }
 
-// myDeploymentCRDRecreated: the CRD goes with all objects and their pods, and comes again.
+// myDeploymentCRDRecreated: the CRD goes with all objects and their pods, and comes again, to the same process and to one that
+// starts before it.
 func myDeploymentCRDRecreated(t *testing.T, m *myDeployments) {
 	ns := m.namespace(t, "again")
-	m.start(t)
+	p := m.start(t)
 	m.apply(t, ns, myDeployment("web", "replicas: 2", "v1", ""))
 	m.awaitComplete(t, ns, "web", "v1", 2)
 	m.undefine(t, myDeploymentDeploy+"/crd")
@@ -553,9 +554,13 @@ func myDeploymentCRDRecreated(t *testing.T, m *myDeployments) {
 		return err == nil && len(list.Items) == 0, fmt.Sprint(len(list.Items), err)
 	})
 	m.define(t, myDeploymentDeploy+"/crd")
-	await(t, "the MyDeployment to be taken", func() (bool, string) {
-		out, err := m.tryKubectl([]byte(myDeployment("web", "replicas: 2", "v1", "")), "-n", ns, "apply", "-f", "-")
-		return err == nil, out
-	})
-	m.awaitComplete(t, ns, "web", "v1", 2)
+	serves := func() {
+		await(t, "the MyDeployment to be taken", func() (bool, string) {
+			out, err := m.tryKubectl([]byte(myDeployment("web", "replicas: 2", "v1", "")), "-n", ns, "apply", "-f", "-")
+			return err == nil, out
+		})
+		m.awaitComplete(t, ns, "web", "v1", 2)
+	}
+	serves()
+	m.beforeItsCRD(t, p, func() *process { return m.start(t) }, myDeploymentDeploy+"/crd", []string{"MyDeployment"}, serves)
 }

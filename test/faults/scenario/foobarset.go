@@ -36,6 +36,7 @@ func fooBarSets() *Operator {
 			"counts of its own":      map[string]any{"succeeded": 99, "failed": 7},
 			"counts of a string":     map[string]any{"active": "many"},
 		},
+		Labels: []string{"test.example.com/operator"},
 		Foreign: func(u *unstructured.Unstructured) bool {
 			return u.GetKind() == "Job" && u.GetLabels()["test.example.com/operator"] == ""
 		},
