@@ -2,6 +2,7 @@ package plans
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -40,15 +41,18 @@ func copied(patch any) (content map[string]any) {
 	return content
 }
 
-// victim is the first object of a resource that the job itself controls, or the job. The pods of a batch/v1 Job are its
-// controller's: who takes one away gets another from there.
+// victim is the first object of a resource that the job controls, or a dependent of it that the operator serves, too; or the job. The
+// pods of a batch/v1 Job are its controller's: who takes one away gets another from there.
 func (a *Attempt) victim(resource string) *unstructured.Unstructured {
 	v := a.Run.View()
 	if resource == "" {
 		return v.Job
 	}
+	rules := a.Scenario.Operator.Rules
 	for _, u := range v.Children() {
-		if a.Run.ResourceOf(u.GetUID()).Resource == resource && v.Job != nil && a.Scenario.Operator.Rules.Owner(u) == v.Job.GetUID() {
+		owner := rules.Owner(u)
+		controlled := v.Job != nil && owner == v.Job.GetUID() || owner != "" && slices.Contains(rules.Serves, a.Run.ResourceOf(owner).Resource)
+		if controlled && a.Run.ResourceOf(u.GetUID()).Resource == resource {
 			return u
 		}
 	}
