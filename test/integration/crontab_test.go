@@ -19,7 +19,6 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"stoic/cli/cluster"
-	"stoic/test/operator"
 )
 
 const (
@@ -40,7 +39,7 @@ type crontabs struct {
 func TestCronTab(t *testing.T) {
 	t.Parallel() // it mostly waits
 	f := &crontabs{program: build(t, "./examples/operators/crontab/cmd", raceDetector()...), began: time.Now()}
-	f.rig = bareRig(t, cluster.Options{Nodes: -1, Users: map[string]string{"crontab": crontabUser}, CRDs: []string{filepath.Join(root, "test/fixtures/crontabs-open.yaml")}})
+	f.rig = bareRig(t, cluster.Options{Nodes: -1, Strict: true, Users: map[string]string{"crontab": crontabUser}, CRDs: []string{filepath.Join(root, "test/fixtures/crontabs-open.yaml")}})
 	f.kubectl(t, nil, "apply", "-f", crontabDeploy+"/namespace.yaml", "-f", crontabDeploy+"/rbac.yaml")
 	f.namespace(t, "malformed")
 	f.storeMalformed(t)
@@ -68,19 +67,23 @@ func TestCronTab(t *testing.T) {
 	f.kubectl(t, nil, "-n", "crontab-operators", "delete", "lease", "crontab-operator") // else the next one waits for its end
 	p = f.start(t)
 	t.Run("minutes", func(t *testing.T) { minutes.check(t) })
+	guards := []guard{{finalizersOf("stable.example.com", "crontabs"), []string{crontabUser}, "CronTab", func(t *testing.T, ns string) {
+		f.due(t, ns, "guarded", "", f.ago(3))
+	}}}
+	t.Run("finalizers", func(t *testing.T) { finalizersAreGuarded(t, f.rig, "finalizers", guards, crontabDeploy+"/rbac.yaml") })
 	p.stop(t)
 	t.Run("CRD recreated", func(t *testing.T) { crontabCRDRecreated(t, f) })
 	for _, q := range f.requestsOf(t, crontabUser) {
-		if q.ResponseStatus.Code == http.StatusForbidden && q.ObjectRef.Namespace != "refused" {
+		if q.ResponseStatus.Code == http.StatusForbidden && q.ObjectRef.Namespace != "refused" && q.ObjectRef.Namespace != "finalizers" {
 			t.Errorf("forbidden: %s %s", q.Verb, q.RequestURI)
 		}
 	}
+	t.Run("each right is used", func(t *testing.T) { eachRightIsUsed(t, f.rig, guards, crontabDeploy+"/rbac.yaml") })
 }
 
 func (f *crontabs) start(t *testing.T, more ...string) *process {
 	t.Helper()
-	return &process{operator.InTest(t, operator.Options{Command: []string{f.program, "--kubeconfig", "{kubeconfig}", "--leader-elect", "--leader-election-namespace",
-		"crontab-operators", "--metrics-bind-address", "{metrics}", "--health-probe-bind-address", "{probes}", "{flags}"}, Kubeconfig: f.cluster.UserKubeconfig("crontab"), Flags: more})}
+	return f.asShipped(t, f.program, "crontab", crontabDeploy+"/deployment.yaml", "crontab-operator", more...)
 }
 
 func crontab(name, spec string) string {

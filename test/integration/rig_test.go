@@ -270,7 +270,7 @@ type audited struct {
 		Username string `json:"username"`
 	} `json:"user"`
 	ObjectRef struct {
-		Resource, Subresource, Namespace, Name string
+		APIGroup, Resource, Subresource, Namespace, Name string
 	} `json:"objectRef"`
 	ResponseStatus struct {
 		Code int `json:"code"`
