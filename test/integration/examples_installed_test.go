@@ -37,7 +37,7 @@ func (r *rig) asShipped(t *testing.T, program, kubeconfig, file, deployment stri
 }
 
 // TestExamplesInstalled does what the READMEs of the example operators tell to do, in namespaces that are restricted, and looks at
-// what people may do then.
+// what users may do then.
 func TestExamplesInstalled(t *testing.T) {
 	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{Nodes: 1})
@@ -53,7 +53,7 @@ func TestExamplesInstalled(t *testing.T) {
 		r.applyFolder(t, overlayOf(t, filepath.Join(folder, of, "deploy")), "--dry-run=server")
 	}
 	t.Run("Deployments", func(t *testing.T) { exampleDeployments(t, r) })
-	t.Run("people", func(t *testing.T) { examplePeople(t, r) })
+	t.Run("users", func(t *testing.T) { exampleUsers(t, r) })
 }
 
 // applyFolder with a kustomization. Nothing is warned of, such as a pod that a restricted namespace would refuse.
@@ -116,10 +116,10 @@ func exampleDeployments(t *testing.T, r *rig) {
 	}
 }
 
-// examplePeople: who is bound to Kubernetes' own roles may do with the resources of the examples what these roles stand for; but for
+// exampleUsers: who is bound to Kubernetes' own roles may do with the resources of the examples what these roles stand for; but for
 // FooBarTasks, which are internal, and for writing FooBars, which reach into other namespaces: that takes the role foobar-edit.
-func examplePeople(t *testing.T, r *rig) {
-	ns := r.namespace(t, "people")
+func exampleUsers(t *testing.T, r *rig) {
+	ns := r.namespace(t, "users")
 	for user, role := range map[string]string{"alice": "admin", "eve": "edit", "victor": "view", "frank": "foobar-edit"} {
 		r.kubectl(t, nil, "-n", ns, "create", "rolebinding", user, "--clusterrole="+role, "--user="+user)
 	}
