@@ -232,6 +232,12 @@ type guard struct {
 	make  func(t *testing.T, ns string) // one of the name guarded
 }
 
+// guarded: it was refused while finalizersAreGuarded had taken the right away, which it takes away for all namespaces.
+func (a audited) guarded() bool { return strings.Contains(a.ResponseStatus.Message, noOwner) }
+
+// noOwner is what an API server says then.
+const noOwner = "cannot set blockOwnerDeletion"
+
 // finalizersOf is the right that is asked for.
 func finalizersOf(group, plural string) right { return right{"update", group, plural + "/finalizers"} }
 
@@ -261,7 +267,7 @@ func finalizersAreGuarded(t *testing.T, r *rig, ns string, guards []guard, paths
 			for _, e := range list.Items {
 				said += e.Reason + ": " + e.Message + "\n"
 			}
-			return strings.Contains(said, "cannot set blockOwnerDeletion"), said
+			return strings.Contains(said, noOwner), said
 		})
 	}
 	if made := r.madeIn(t, ns, guards); len(made) > 0 {

@@ -58,7 +58,7 @@ func TestFoo(t *testing.T) {
 	t.Run("killed", func(t *testing.T) { fooKilled(t, f) })
 	t.Run("CRD recreated", func(t *testing.T) { fooCRDRecreated(t, f) })
 	for _, q := range f.requestsOf(t, fooUser) {
-		if q.ResponseStatus.Code == http.StatusForbidden && q.ObjectRef.Namespace != "finalizers" {
+		if q.ResponseStatus.Code == http.StatusForbidden && !q.guarded() {
 			t.Errorf("forbidden: %s %s", q.Verb, q.RequestURI)
 		}
 	}

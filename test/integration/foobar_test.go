@@ -69,7 +69,7 @@ func TestFooBar(t *testing.T) {
 	f.begun(t, foobarexample.Watches(), "clusterfoobars", begun, "begun", foobar("ClusterFooBar", "begun", "{target: b, targetNamespace: begun}"))
 	t.Run("CRD recreated", func(t *testing.T) { foobarCRDRecreated(t, f) })
 	for _, q := range f.requestsOf(t, foobarUser) {
-		if q.ResponseStatus.Code == http.StatusForbidden && !strings.Contains(q.RequestURI, "/namespaces/gone/") && q.ObjectRef.Namespace != "finalizers" {
+		if q.ResponseStatus.Code == http.StatusForbidden && !strings.Contains(q.RequestURI, "/namespaces/gone/") && !q.guarded() {
 			t.Errorf("forbidden: %s %s", q.Verb, q.RequestURI)
 		}
 	}

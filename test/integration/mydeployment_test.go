@@ -76,7 +76,7 @@ func TestMyDeployment(t *testing.T) {
 	m.begun(t, mydeployment.Watches(), "mydeployments", m.namespace(t, "begun"), "begun", myDeployment("begun", "replicas: 1", "v1", ""))
 	t.Run("CRD recreated", func(t *testing.T) { myDeploymentCRDRecreated(t, m) })
 	for _, q := range m.requestsOf(t, myDeploymentUser) {
-		if q.ResponseStatus.Code == http.StatusForbidden && !strings.Contains(q.RequestURI, "/namespaces/huge/") && q.ObjectRef.Namespace != "finalizers" {
+		if q.ResponseStatus.Code == http.StatusForbidden && !strings.Contains(q.RequestURI, "/namespaces/huge/") && !q.guarded() {
 			t.Errorf("forbidden: %s %s", q.Verb, q.RequestURI)
 		}
 		if q.Verb == "delete" && !strings.Contains(string(q.RequestObject), `"preconditions":{"uid":"`) {

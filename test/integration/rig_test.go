@@ -273,7 +273,8 @@ type audited struct {
 		APIGroup, Resource, Subresource, Namespace, Name string
 	} `json:"objectRef"`
 	ResponseStatus struct {
-		Code int `json:"code"`
+		Code    int    `json:"code"`
+		Message string `json:"message"`
 	} `json:"responseStatus"`
 	RequestObject json.RawMessage `json:"requestObject"`
 	Received      time.Time       `json:"requestReceivedTimestamp"`
