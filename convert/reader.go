@@ -71,7 +71,7 @@ func (r *Reader) Take(problems, warnings []schema.Problem) {
 }
 
 // readLeniently decodes what is well-formed and leaves out the rest, without a problem or a warning. It returns whether a value was
-// left out; a field that the type does not have is none.
+// left out, or a required one is missing; a field that the type does not have is none.
 func (r *Reader) readLeniently(s *Shape, raw any, target reflect.Value) (leftOut bool) {
 	was := *r
 	defer func() {

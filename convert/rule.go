@@ -20,6 +20,11 @@ func Need[T any](fields ...string) Rule {
 	return Rule{reflect.TypeFor[T](), func(s *Shape) { s.needs = append(s.needs, s.having(fields)...) }}
 }
 
+// require: the fields must be there and not be null, but may be empty.
+func require[T any](fields ...string) Rule {
+	return Rule{reflect.TypeFor[T](), func(s *Shape) { s.required = append(s.required, s.having(fields)...) }}
+}
+
 // Span: the fields are integers from least to most.
 func Span[T any](least, most int64, fields ...string) Rule {
 	return Rule{reflect.TypeFor[T](), func(s *Shape) {
@@ -137,6 +142,16 @@ func absent(raw any) bool {
 		return len(v) == 0
 	}
 	return false
+}
+
+// misses counts required fields that are missing: what is decoded has an empty value, which is not what is there. A null is what a
+// zero time is written as.
+func (r *Reader) misses(s *Shape, raw map[string]any) {
+	for _, key := range s.required {
+		if _, there := raw[key]; !there {
+			r.problems.count++
+		}
+	}
 }
 
 // lacks says whether a field is absent; an empty value of another type is reported as such.

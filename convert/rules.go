@@ -43,6 +43,7 @@ func ofPods() []Rule {
 		Words(corev1.AppArmorProfileTypeUnconfined, corev1.AppArmorProfileTypeRuntimeDefault, corev1.AppArmorProfileTypeLocalhost),
 		And[corev1.AppArmorProfile](localhostProfile),
 		spelt[metav1.ObjectMeta](finalizerForm, "finalizers"),
+		require[metav1.Condition]("type", "status", "lastTransitionTime", "reason", "message"), // as its schema does
 	}
 }
 

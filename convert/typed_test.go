@@ -263,6 +263,20 @@ func TestTypedHead(t *testing.T) {
 	}
 }
 
+// TestConditionThatLacksAField: what is read of it is as if the field were empty, and what is on record is not. So it is written again,
+// though the operator may have nothing else to say. An API server with the schema of a condition does not store one that lacks a field.
+func TestConditionThatLacksAField(t *testing.T) {
+	for field, unfit := range map[string]bool{"": false, "observedGeneration": false, "type": true, "status": true, "lastTransitionTime": true, "reason": true, "message": true} {
+		stored := map[string]any{"type": "Ready", "status": "True", "observedGeneration": int64(1), "lastTransitionTime": "2026-01-02T03:04:05Z", "reason": "R", "message": ""}
+		delete(stored, field)
+		u := gadgetIn(map[string]any{"target": "x"}, map[string]any{"status": map[string]any{"conditions": []any{stored}}})
+		got := Typed[gadget](gadgets())(u)
+		if got.StatusUnfit != unfit || len(got.Head.Status.(*gadgetStatus).Conditions) != 1 {
+			t.Errorf("without %q: unfit %t, %+v", field, got.StatusUnfit, got.Head.Status)
+		}
+	}
+}
+
 // bare has no status, and a field beside its spec.
 type bare struct {
 	metav1.TypeMeta   `json:",inline"`

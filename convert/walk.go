@@ -89,7 +89,10 @@ func (r *Reader) object(s *Shape, raw map[string]any, target reflect.Value) {
 	for key, value := range raw {
 		r.Member(s, raw, key, value, target)
 	}
-	if !r.lenient && (s.needs != nil || s.required != nil || s.oneOf != nil || s.checks != nil) { // none of them leaves a value out
+	switch {
+	case r.lenient:
+		r.misses(s, raw)
+	case s.needs != nil || s.required != nil || s.oneOf != nil || s.checks != nil: // none of them leaves a value out
 		r.whole(s, raw)
 	}
 }

@@ -14,8 +14,8 @@ type Head struct {
 	Begun bool
 	// Status is the status as read, in the type that plans write, as a pointer; nil if the converter reads none.
 	Status any
-	// StatusUnfit: a value of the status on record does not fit the type of Status, which lacks it. To write what Status says
-	// is a change then.
+	// StatusUnfit: a value of the status on record does not fit the type of Status, which lacks it, or a condition lacks a field. To
+	// write what Status says is a change then.
 	StatusUnfit bool
 	// Own is what the converter of this resource adds, of rejected objects too; the engine does not look at it.
 	Own any

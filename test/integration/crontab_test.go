@@ -19,7 +19,6 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"stoic/cli/cluster"
-	"stoic/test/operator"
 )
 
 const (
@@ -36,12 +35,11 @@ type crontabs struct {
 }
 
 // TestCronTab runs the operator for two minutes and more, with a kill in between, and a second process beside it that takes part in no
-// election; all that depends on the time of the day is made due
-// by a schedule of a moment in the past, and a record of a run before that.
+// election; all that depends on the time of the day is made due by a schedule of a moment in the past, and a record of a run before that.
 func TestCronTab(t *testing.T) {
 	t.Parallel() // it mostly waits
 	f := &crontabs{program: build(t, "./examples/operators/crontab/cmd", raceDetector()...), began: time.Now()}
-	f.rig = bareRig(t, cluster.Options{Nodes: -1, Users: map[string]string{"crontab": crontabUser, "rival": rivalUser}, CRDs: []string{filepath.Join(root, "test/fixtures/crontabs-open.yaml")}})
+	f.rig = bareRig(t, cluster.Options{Nodes: -1, Strict: true, Users: map[string]string{"crontab": crontabUser, "rival": rivalUser}, CRDs: []string{filepath.Join(root, "test/fixtures/crontabs-open.yaml")}})
 	f.kubectl(t, nil, "apply", "-f", crontabDeploy+"/namespace.yaml", "-f", crontabDeploy+"/rbac.yaml")
 	f.namespace(t, "malformed")
 	f.storeMalformed(t)
@@ -74,14 +72,19 @@ func TestCronTab(t *testing.T) {
 	p = f.start(t)
 	t.Run("minutes", func(t *testing.T) { minutes.check(t) })
 	t.Run("two at once", func(t *testing.T) { rivals.check(t) })
-	p.stop(t)
 	rival.stop(t)
+	guards := []guard{{finalizersOf("stable.example.com", "crontabs"), []string{crontabUser}, "CronTab", func(t *testing.T, ns string) {
+		f.due(t, ns, "guarded", "", f.ago(3))
+	}}}
+	t.Run("finalizers", func(t *testing.T) { finalizersAreGuarded(t, f.rig, "finalizers", guards, crontabDeploy+"/rbac.yaml") })
+	p.stop(t)
 	t.Run("CRD recreated", func(t *testing.T) { crontabCRDRecreated(t, f) })
 	for _, q := range f.requestsOf(t, crontabUser, rivalUser) {
-		if q.ResponseStatus.Code == http.StatusForbidden && q.ObjectRef.Namespace != "refused" {
+		if q.ResponseStatus.Code == http.StatusForbidden && q.ObjectRef.Namespace != "refused" && !q.guarded() {
 			t.Errorf("forbidden: %s %s", q.Verb, q.RequestURI)
 		}
 	}
+	t.Run("each right is used", func(t *testing.T) { eachRightIsUsed(t, f.rig, guards, crontabDeploy+"/rbac.yaml") })
 }
 
 func (f *crontabs) start(t *testing.T, more ...string) *process {
@@ -92,8 +95,7 @@ func (f *crontabs) start(t *testing.T, more ...string) *process {
 // startAs starts it as one of the users.
 func (f *crontabs) startAs(t *testing.T, user string, more ...string) *process {
 	t.Helper()
-	return &process{operator.InTest(t, operator.Options{Command: []string{f.program, "--kubeconfig", "{kubeconfig}", "--leader-elect", "--leader-election-namespace",
-		"crontab-operators", "--metrics-bind-address", "{metrics}", "--health-probe-bind-address", "{probes}", "{flags}"}, Kubeconfig: f.cluster.UserKubeconfig(user), Flags: more})}
+	return f.asShipped(t, f.program, user, crontabDeploy+"/deployment.yaml", "crontab-operator", more...)
 }
 
 func crontab(name, spec string) string {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"stoic/cli/cluster"
-	"stoic/test/operator"
+	fooexample "stoic/examples/operators/foo"
 )
 
 const (
@@ -33,7 +33,7 @@ type foos struct {
 func TestFoo(t *testing.T) {
 	t.Parallel() // it mostly waits
 	f := &foos{program: build(t, "./examples/operators/foo/cmd", raceDetector()...)}
-	f.rig = bareRig(t, cluster.Options{Nodes: 1, Users: map[string]string{"foo": fooUser}, CRDs: []string{filepath.Join(root, "test/fixtures/foos-open.yaml")}})
+	f.rig = bareRig(t, cluster.Options{Nodes: 1, Strict: true, Users: map[string]string{"foo": fooUser}, CRDs: []string{filepath.Join(root, "test/fixtures/foos-open.yaml")}})
 	f.kubectl(t, nil, "apply", "-f", fooDeploy+"/namespace.yaml", "-f", fooDeploy+"/rbac.yaml")
 	f.storeMalformed(t)
 	f.redefine(t, fooDeploy+"/crd")
@@ -49,21 +49,26 @@ func TestFoo(t *testing.T) {
 		})
 	})
 	t.Run("idle", func(t *testing.T) { f.awaitIdle(t, fooUser, "foo_operator", p) })
+	guards := []guard{{finalizersOf("samplecontroller.k8s.io", "foos"), []string{fooUser}, "Foo", func(t *testing.T, ns string) {
+		f.apply(t, ns, foo("guarded", "{deploymentName: a}"))
+	}}}
+	t.Run("finalizers", func(t *testing.T) { finalizersAreGuarded(t, f.rig, "finalizers", guards, fooDeploy+"/rbac.yaml") })
 	p.stop(t)
+	f.begun(t, fooexample.Watches(), "foos", f.namespace(t, "begun"), "begun", foo("begun", "{deploymentName: a}"))
 	t.Run("killed", func(t *testing.T) { fooKilled(t, f) })
 	t.Run("CRD recreated", func(t *testing.T) { fooCRDRecreated(t, f) })
 	for _, q := range f.requestsOf(t, fooUser) {
-		if q.ResponseStatus.Code == http.StatusForbidden {
+		if q.ResponseStatus.Code == http.StatusForbidden && !q.guarded() {
 			t.Errorf("forbidden: %s %s", q.Verb, q.RequestURI)
 		}
 	}
+	t.Run("each right is used", func(t *testing.T) { eachRightIsUsed(t, f.rig, guards, fooDeploy+"/rbac.yaml") })
 }
 
 func (f *foos) start(t *testing.T) *process {
 	t.Helper()
 	f.kubectl(t, nil, "-n", "test-operators", "delete", "lease", "foo-operator", "--ignore-not-found") // else it waits for the end of the one before
-	return &process{operator.InTest(t, operator.Options{Command: []string{f.program, "--kubeconfig", "{kubeconfig}", "--leader-elect", "--leader-election-namespace",
-		"test-operators", "--metrics-bind-address", "{metrics}", "--health-probe-bind-address", "{probes}"}, Kubeconfig: f.cluster.UserKubeconfig("foo")})}
+	return f.asShipped(t, f.program, "foo", fooDeploy+"/deployment.yaml", "foo-operator")
 }
 
 func foo(name, spec string) string {

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"stoic/cli/cluster"
-	"stoic/test/operator"
+	foobarexample "stoic/examples/operators/foobar"
 )
 
 const (
@@ -37,7 +37,7 @@ type foobars struct {
 func TestFooBar(t *testing.T) {
 	t.Parallel() // it mostly waits
 	f := &foobars{program: build(t, "./examples/operators/foobar/cmd", raceDetector()...)}
-	f.rig = bareRig(t, cluster.Options{Nodes: -1, Users: map[string]string{"foobar": foobarUser},
+	f.rig = bareRig(t, cluster.Options{Nodes: -1, Strict: true, Users: map[string]string{"foobar": foobarUser},
 		CRDs: []string{filepath.Join(root, "test/fixtures/foobars-open.yaml"), filepath.Join(root, "test/fixtures/clusterfoobars-open.yaml")}})
 	f.kubectl(t, nil, "apply", "-f", foobarDeploy+"/namespace.yaml", "-f", foobarDeploy+"/rbac.yaml")
 	f.namespace(t, "malformed")
@@ -62,22 +62,37 @@ func TestFooBar(t *testing.T) {
 	})
 	t.Run("idle", func(t *testing.T) { foobarIdle(t, f, p) })
 	t.Run("status of another type", func(t *testing.T) { foobarStatusOfAnotherType(t, f) })
+	guards := f.guards()
+	t.Run("finalizers", func(t *testing.T) { finalizersAreGuarded(t, f.rig, "finalizers", guards, foobarDeploy+"/rbac.yaml") })
 	p.stop(t)
 	t.Run("killed", func(t *testing.T) { foobarKilled(t, f) })
 	t.Run("spoiled half way", func(t *testing.T) { foobarSpoiledHalfWay(t, f) })
+	begun := f.namespace(t, "begun")
+	f.begun(t, foobarexample.Watches(), "foobars", begun, "begun", foobar("FooBar", "begun", "{target: a}"))
+	f.begun(t, foobarexample.Watches(), "clusterfoobars", begun, "begun", foobar("ClusterFooBar", "begun", "{target: b, targetNamespace: begun}"))
 	t.Run("CRD recreated", func(t *testing.T) { foobarCRDRecreated(t, f) })
 	for _, q := range f.requestsOf(t, foobarUser) {
-		if q.ResponseStatus.Code == http.StatusForbidden && !strings.Contains(q.RequestURI, "/namespaces/gone/") {
+		if q.ResponseStatus.Code == http.StatusForbidden && !strings.Contains(q.RequestURI, "/namespaces/gone/") && !q.guarded() {
 			t.Errorf("forbidden: %s %s", q.Verb, q.RequestURI)
 		}
 	}
+	t.Run("each right is used", func(t *testing.T) { eachRightIsUsed(t, f.rig, guards, foobarDeploy+"/rbac.yaml") })
 	t.Logf("FooBar took %v after the control plane was up", time.Since(began))
 }
 
 func (f *foobars) start(t *testing.T, more ...string) *process {
 	t.Helper()
-	return &process{operator.InTest(t, operator.Options{Command: []string{f.program, "--kubeconfig", "{kubeconfig}", "--leader-elect", "--leader-election-namespace",
-		"test-operators", "--metrics-bind-address", "{metrics}", "--health-probe-bind-address", "{probes}", "{flags}"}, Kubeconfig: f.cluster.UserKubeconfig("foobar"), Flags: more})}
+	return f.asShipped(t, f.program, "foobar", foobarDeploy+"/deployment.yaml", "foobar-operator", more...)
+}
+
+func (f *foobars) guards() []guard {
+	by := []string{foobarUser}
+	return []guard{
+		{finalizersOf("test.example.com", "foobars"), by, "FooBar", func(t *testing.T, ns string) { f.apply(t, ns, foobar("FooBar", "guarded", "{target: a}")) }},
+		{finalizersOf("test.example.com", "clusterfoobars"), by, "ClusterFooBar", func(t *testing.T, ns string) {
+			f.apply(t, "", foobar("ClusterFooBar", "guarded", "{target: b, targetNamespace: "+ns+"}"))
+		}},
+	}
 }
 
 func foobar(kind, name, spec string) string {

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"stoic/cli/cluster"
-	"stoic/test/operator"
+	"stoic/examples/operators/foobarset"
 )
 
 const fooBarSetDeploy = root + "/examples/operators/foobarset/deploy"
@@ -39,7 +39,7 @@ type fooBarSets struct {
 func TestFooBarSet(t *testing.T) {
 	t.Parallel() // it mostly waits
 	f := &fooBarSets{program: build(t, "./examples/operators/foobarset/cmd", raceDetector()...)}
-	f.rig = bareRig(t, cluster.Options{Nodes: 1, Users: fooBarSetUsers(),
+	f.rig = bareRig(t, cluster.Options{Nodes: 1, Strict: true, Users: fooBarSetUsers(),
 		CRDs: []string{filepath.Join(root, "test/fixtures/foobarsets-open.yaml"), filepath.Join(root, "test/fixtures/foobartasks-open.yaml")}})
 	f.kubectl(t, nil, "apply", "-f", fooBarSetDeploy+"/base/namespace.yaml", "-f", fooBarSetDeploy+"/base/roles.yaml", "-f", fooBarSetDeploy+"/together/rbac.yaml", "-f", fooBarSetDeploy+"/apart/rbac.yaml")
 	// With a scale subresource an API server looks at spec.count, whatever the schema says. One that was added later did not.
@@ -50,10 +50,16 @@ func TestFooBarSet(t *testing.T) {
 	f.redefine(t, fooBarSetDeploy+"/crd")
 	t.Run("together", func(t *testing.T) { f.inForm("together").suite(t, f.start(t, "together")) })
 	t.Run("apart", func(t *testing.T) { f.inForm("apart").suite(t, f.start(t, "sets"), f.start(t, "tasks")) })
+	f.inForm("apart").bothBegun(t)
 	t.Run("each killed", func(t *testing.T) { fooBarSetKilled(t, f) })
 	f.nothingIsForbidden(t, "/namespaces/quota-") // a quota says so, too
+	f.inForm("together").bothBegun(t)
 	t.Run("CRDs recreated", func(t *testing.T) { fooBarSetCRDsRecreated(t, f) })
 	f.nothingIsForbidden(t, "/namespaces/quota-", "/foobartasks") // a CRD that is being deleted says so of creations
+	t.Run("each right is used", func(t *testing.T) {
+		guards := append(f.inForm("together").guards(), f.inForm("apart").guards()...)
+		eachRightIsUsed(t, f.rig, guards, fooBarSetDeploy+"/base/roles.yaml", fooBarSetDeploy+"/together/rbac.yaml", fooBarSetDeploy+"/apart/rbac.yaml")
+	})
 }
 
 // nothingIsForbidden to any of the processes, but to requests with one of these parts.
@@ -65,11 +71,34 @@ func (f *fooBarSets) nothingIsForbidden(t *testing.T, but ...string) {
 			t.Errorf("no requests of %s", name)
 		}
 		for _, q := range all {
-			if q.ResponseStatus.Code == http.StatusForbidden && !slices.ContainsFunc(but, func(part string) bool { return q.Verb == "create" && strings.Contains(q.RequestURI, part) }) {
+			if q.ResponseStatus.Code == http.StatusForbidden && !q.guarded() && !slices.ContainsFunc(but, func(part string) bool { return q.Verb == "create" && strings.Contains(q.RequestURI, part) }) {
 				t.Errorf("forbidden to %s: %s %s", name, q.Verb, q.RequestURI)
 			}
 		}
 	}
+}
+
+func (f *fooBarSets) guards() []guard {
+	sets, tasks := fooBarSetUsers()["together"], fooBarSetUsers()["together"]
+	if f.form == "apart" {
+		sets, tasks = fooBarSetUsers()["sets"], fooBarSetUsers()["tasks"]
+	}
+	return []guard{
+		{finalizersOf("test.example.com", "foobarsets"), []string{sets}, "FooBarSet", func(t *testing.T, ns string) {
+			f.apply(t, ns, fooBarSet("guarded", `{template: {image: "a:1"}}`))
+		}},
+		{finalizersOf("test.example.com", "foobartasks"), []string{tasks}, "FooBarTask", func(t *testing.T, ns string) {
+			f.apply(t, ns, fooBarTask("guarded", `{image: "a:1"}`))
+		}},
+	}
+}
+
+// bothBegun makes a set and a task for the next processes of this form.
+func (f *fooBarSets) bothBegun(t *testing.T) {
+	t.Helper()
+	ns := f.namespace(t, "begun-"+f.form)
+	f.begun(t, foobarset.Watches(), "foobarsets", ns, "begun", fooBarSet("begun", `{template: {image: "a:1"}}`))
+	f.begun(t, foobarset.Watches(), "foobartasks", ns, "begun", fooBarTask("begun", `{image: "a:1"}`))
 }
 
 func (f *fooBarSets) inForm(form string) *fooBarSets { return &fooBarSets{f.rig, f.program, form} }
@@ -111,6 +140,9 @@ func (f *fooBarSets) suite(t *testing.T, processes ...*process) {
 			f.awaitIdle(t, user, "foobarset_operator", processes...)
 		}
 	})
+	t.Run("finalizers", func(t *testing.T) {
+		finalizersAreGuarded(t, f.rig, "finalizers-"+f.form, strictWithOwners(f.guards()), fooBarSetDeploy+"/base/roles.yaml")
+	})
 	for _, p := range processes {
 		p.stop(t)
 	}
@@ -119,17 +151,16 @@ func (f *fooBarSets) suite(t *testing.T, processes ...*process) {
 // start the process of a user: both levels, or one of the two. Its lease is one that it does not have to wait for.
 func (f *fooBarSets) start(t *testing.T, user string) *process {
 	t.Helper()
-	var flags []string
+	file, name := "/together/deployment.yaml", "foobarset-operator"
 	if user != "together" {
-		flags = []string{"--resources", "foobar" + user}
+		file, name = "/apart/deployments.yaml", "foobarset-operator-"+user
 	}
 	for _, lease := range []string{"foobarset-operator", "foobarset-operator-foobarsets", "foobarset-operator-foobartasks"} {
 		if user == "together" && lease == "foobarset-operator" || user != "together" && strings.HasSuffix(lease, user) {
 			f.kubectl(t, nil, "-n", "test-operators", "delete", "lease", lease, "--ignore-not-found")
 		}
 	}
-	return &process{operator.InTest(t, operator.Options{Command: []string{f.program, "--kubeconfig", "{kubeconfig}", "--leader-elect", "--leader-election-namespace",
-		"test-operators", "--metrics-bind-address", "{metrics}", "--health-probe-bind-address", "{probes}", "{flags}"}, Kubeconfig: f.cluster.UserKubeconfig(user), Flags: flags})}
+	return f.asShipped(t, f.program, user, fooBarSetDeploy+file, name)
 }
 
 func fooBarSet(name, spec string) string {
@@ -347,12 +378,24 @@ func fooBarSetForeign(t *testing.T, f *fooBarSets) {
 	}
 }
 
-// fooBarTaskByHand: one without a set is run.
+// labelOfJob is the one by which the operator finds it; "" if there is no Job.
+func (f *fooBarSets) labelOfJob(t *testing.T, ns, name string) string {
+	t.Helper()
+	return f.kubectl(t, nil, "-n", ns, "get", "job", name, "--ignore-not-found", "-o", `jsonpath={.metadata.labels.test\.example\.com/operator}`)
+}
+
+// fooBarTaskByHand: one without a set is run. A Job of its name that is somebody else's is left alone, and its own Job keeps the label.
 func fooBarTaskByHand(t *testing.T, f *fooBarSets) {
 	ns := f.namespace(t, "by-hand-"+f.form)
 	f.apply(t, ns, fooBarTask("mine", `{image: "a:1"}`))
 	f.apply(t, ns, fooBarTask(strings.Repeat("n", 64), `{image: "a:1"}`))
 	f.awaitEvent(t, ns, strings.Repeat("n", 64), "FooBarTaskFailedValidation", "metadata.name", "must have at most 63")
+	f.kubectl(t, nil, "-n", ns, "create", "job", "taken", "--image=b:1")
+	f.apply(t, ns, fooBarTask("taken", `{image: "a:1"}`))
+	f.awaitEvent(t, ns, "taken", "NameConflict", "", "Job "+ns+"/taken exists and belongs to somebody else")
+	await(t, "the Job", func() (bool, string) { return f.labelOfJob(t, ns, "mine") == "foobartask", "none" })
+	f.kubectl(t, nil, "-n", ns, "label", "job", "mine", "test.example.com/operator-")
+	await(t, "the label that was taken off", func() (bool, string) { return f.labelOfJob(t, ns, "mine") == "foobartask", "none" })
 	f.end(t, ns, "mine", corev1.PodSucceeded)
 	await(t, "the task to be complete", func() (bool, string) {
 		is, message := condition(f.read(t, f.tasksResource(), ns, "mine"), "Complete")

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"stoic/cli/cluster"
+	"stoic/examples/operators/mydeployment"
 	"stoic/test/operator"
 )
 
@@ -39,12 +40,12 @@ type myDeployments struct {
 func TestMyDeployment(t *testing.T) {
 	t.Parallel() // it mostly waits
 	m := &myDeployments{program: build(t, "./examples/operators/mydeployment/cmd", raceDetector()...)}
-	m.rig = bareRig(t, cluster.Options{Users: map[string]string{"mydeployment": myDeploymentUser}, CRDs: []string{filepath.Join(root, "test/fixtures/mydeployments-open.yaml")}})
+	m.rig = bareRig(t, cluster.Options{Strict: true, Users: map[string]string{"mydeployment": myDeploymentUser}, CRDs: []string{filepath.Join(root, "test/fixtures/mydeployments-open.yaml")}})
 	m.kubectl(t, nil, "apply", "-f", myDeploymentDeploy+"/namespace.yaml", "-f", myDeploymentDeploy+"/rbac.yaml")
 	m.namespace(t, "malformed")
 	m.storeMalformed(t)
 	m.redefine(t, myDeploymentDeploy+"/crd")
-	p := m.start(t)
+	p := m.alone(t)
 	t.Run("scenarios", func(t *testing.T) {
 		sideBySide(t, m, map[string]func(*testing.T, *myDeployments){
 			"malformed":             myDeploymentMalformed,
@@ -65,23 +66,38 @@ func TestMyDeployment(t *testing.T) {
 			"ready for long enough": myDeploymentMinReady,
 		})
 	})
+	guards := []guard{{finalizersOf("apps.example.com", "mydeployments"), []string{myDeploymentUser}, "MyDeployment", func(t *testing.T, ns string) {
+		m.apply(t, ns, myDeployment("guarded", "replicas: 1", "v1", ""))
+	}}}
+	t.Run("finalizers", func(t *testing.T) {
+		finalizersAreGuarded(t, m.rig, "finalizers", guards, myDeploymentDeploy+"/rbac.yaml")
+	})
 	p.stop(t)
 	t.Run("beside healthy pods", func(t *testing.T) { myDeploymentBesideHealthyPods(t, m) })
+	m.begun(t, mydeployment.Watches(), "mydeployments", m.namespace(t, "begun"), "begun", myDeployment("begun", "replicas: 1", "v1", ""))
 	t.Run("CRD recreated", func(t *testing.T) { myDeploymentCRDRecreated(t, m) })
 	for _, q := range m.requestsOf(t, myDeploymentUser) {
-		if q.ResponseStatus.Code == http.StatusForbidden && !strings.Contains(q.RequestURI, "/namespaces/huge/") {
+		if q.ResponseStatus.Code == http.StatusForbidden && !strings.Contains(q.RequestURI, "/namespaces/huge/") && !q.guarded() {
 			t.Errorf("forbidden: %s %s", q.Verb, q.RequestURI)
 		}
 		if q.Verb == "delete" && !strings.Contains(string(q.RequestObject), `"preconditions":{"uid":"`) {
 			t.Errorf("a delete without precondition: %s", q.RequestURI)
 		}
 	}
+	t.Run("each right is used", func(t *testing.T) { eachRightIsUsed(t, m.rig, guards, myDeploymentDeploy+"/rbac.yaml") })
 }
 
 func (m *myDeployments) start(t *testing.T, more ...string) *process {
 	t.Helper()
+	m.kubectl(t, nil, "-n", "mydeployment-system", "delete", "lease", "mydeployment-operator", "--ignore-not-found") // else it waits for the end of the one before
+	return m.asShipped(t, m.program, "mydeployment", myDeploymentDeploy+"/deployment.yaml", "mydeployment-operator", more...)
+}
+
+// alone takes no part in the election of a leader: what a busy machine does to a lease ends no scenario.
+func (m *myDeployments) alone(t *testing.T) *process {
+	t.Helper()
 	return &process{operator.InTest(t, operator.Options{Command: []string{m.program, "--kubeconfig", "{kubeconfig}", "--metrics-bind-address", "{metrics}",
-		"--health-probe-bind-address", "{probes}", "{flags}"}, Kubeconfig: m.cluster.UserKubeconfig("mydeployment"), Flags: more})}
+		"--health-probe-bind-address", "{probes}"}, Kubeconfig: m.cluster.UserKubeconfig("mydeployment")})}
 }
 
 // myDeployment is the manifest of one; spec has further fields, and the template further fields of its pods.

@@ -270,10 +270,11 @@ type audited struct {
 		Username string `json:"username"`
 	} `json:"user"`
 	ObjectRef struct {
-		Resource, Subresource, Namespace, Name string
+		APIGroup, Resource, Subresource, Namespace, Name string
 	} `json:"objectRef"`
 	ResponseStatus struct {
-		Code int `json:"code"`
+		Code    int    `json:"code"`
+		Message string `json:"message"`
 	} `json:"responseStatus"`
 	RequestObject json.RawMessage `json:"requestObject"`
 	Received      time.Time       `json:"requestReceivedTimestamp"`

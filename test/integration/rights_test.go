@@ -254,13 +254,19 @@ func (p *process) answers(t *testing.T, ready int) {
 // inLog is a text as a line of the log, which is JSON, has it.
 func inLog(text string) string { return strings.ReplaceAll(text, `"`, `\"`) }
 
-// may asks the API server about a user.
+// may asks the API server about a user in the namespace of the same name.
 func (r *rig) may(t *testing.T, user string, one right) bool {
+	t.Helper()
+	return r.mayIn(t, user, user, one)
+}
+
+// mayIn asks about a user in a namespace.
+func (r *rig) mayIn(t *testing.T, user, namespace string, one right) bool {
 	t.Helper()
 	resource, subresource, _ := strings.Cut(one.resource, "/")
 	answer, err := r.typed.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
 		Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: user, Verb: one.verb, Group: one.group, Resource: resource, Subresource: subresource}}}, metav1.CreateOptions{})
+			Namespace: namespace, Verb: one.verb, Group: one.group, Resource: resource, Subresource: subresource}}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

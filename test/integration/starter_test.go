@@ -3,7 +3,10 @@ package integration
 import (
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"stoic/cli/cluster"
 )
 
 // TestStarter: operators as `stoic init operator` writes them pass their own tests, one of which runs them on a control plane under
@@ -30,6 +33,46 @@ func TestStarter(t *testing.T) {
 			if err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
+			if name == "namespaced" {
+				t.Run("rights", func(t *testing.T) { starterRights(t, folder) })
+			}
 		})
 	}
+}
+
+// starterRights: the program that make build writes uses each right that it is given.
+func starterRights(t *testing.T, folder string) {
+	const account = "system:serviceaccount:widget-operator:widget-operator"
+	deploy := filepath.Join(folder, "deploy")
+	made := exec.Command("make", "build")
+	made.Dir = folder
+	if out, err := made.CombinedOutput(); err != nil {
+		t.Fatalf("make build: %v\n%s", err, out)
+	}
+	r := bareRig(t, cluster.Options{Nodes: -1, Strict: true, Users: map[string]string{"widget": account}, CRDs: []string{deploy + "/crd"}})
+	r.kubectl(t, nil, "apply", "-f", deploy+"/namespace.yaml", "-f", deploy+"/rbac.yaml")
+	start := func() *process {
+		return r.asShipped(t, filepath.Join(folder, "bin/widget-operator"), "widget", deploy+"/deployment.yaml", "widget-operator")
+	}
+	p := start()
+	ns := r.namespace(t, "widgets")
+	widget := func(ns, name, a string) {
+		r.apply(t, ns, "apiVersion: apps.example.com/v1alpha1\nkind: Widget\nmetadata: {name: "+name+"}\nspec: {a: "+a+"}\n")
+	}
+	widget(ns, "web", "one")
+	r.kubectl(t, nil, "-n", ns, "wait", "--for=condition=Ready", "widget/web", "--timeout=60s")
+	widget(ns, "web", "two")
+	r.kubectl(t, nil, "-n", ns, "wait", "--for=jsonpath={.data.a}=two", "configmap/web-widget", "--timeout=60s")
+	r.kubectl(t, nil, "-n", ns, "create", "configmap", "taken-widget")
+	widget(ns, "taken", "one")
+	await(t, "the event of a foreign ConfigMap", func() (bool, string) {
+		out := r.kubectl(t, nil, "-n", ns, "get", "events", "-o", "jsonpath={.items[*].reason}")
+		return strings.Contains(out, "NameConflict"), out
+	})
+	p.stop(t)
+	p = start() // it reads the Widget anew before it tries to create what the one before it could not
+	guards := []guard{{finalizersOf("apps.example.com", "widgets"), []string{account}, "Widget", func(t *testing.T, ns string) { widget(ns, "guarded", "one") }}}
+	finalizersAreGuarded(t, r, "finalizers", guards, deploy+"/rbac.yaml")
+	p.stop(t)
+	eachRightIsUsed(t, r, guards, deploy+"/rbac.yaml")
 }
