@@ -109,6 +109,9 @@ conversion: {enabled: true, kinds: [TFJob], certificate: {certManager: {enabled:
 	if certificate["secretName"] != "other-conversion" || !slices.Contains(certificate["dnsNames"].([]any), any("other-conversion.kubeflow.svc")) {
 		t.Errorf("certificate: %v", certificate)
 	}
+	if diff := cmp.Diff(map[string]any{"organizations": []any{"other"}}, certificate["subject"]); diff != "" {
+		t.Errorf("without a subject there is none for the issuer either (-want +got):\n%s", diff)
+	}
 	crd := all["CustomResourceDefinition/tfjobs.kubeflow.org"]
 	annotations := crd["metadata"].(map[string]any)["annotations"].(map[string]any)
 	if annotations["cert-manager.io/inject-ca-from"] != "kubeflow/other-conversion" || annotations["helm.sh/resource-policy"] != "keep" {
