@@ -43,7 +43,7 @@ EXAMPLE_CRDS = go run ./schema/crd -types ./examples/operators/$(1) -o examples/
 V2BETA1_CRDS := go run ./schema/crd -types ./training/kinds/v2beta1 -o deploy/mpijob-v2beta1 -infix=-v2beta1 -former=false
 
 .DEFAULT_GOAL := help
-.PHONY: help build image chart demo test unit integration e2e monitoring vuln faults fuzz bench bench-operators bench-convert generate clients verify
+.PHONY: help build image chart demo test unit integration e2e monitoring certmanager vuln faults fuzz bench bench-operators bench-convert generate clients verify
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -118,6 +118,10 @@ monitoring: ## see that no panel of the dashboards is empty, on a real Prometheu
 	STOIC_MONITORING=1 PROMETHEUS='$(PROMETHEUS)' go test -count=1 -v -timeout 30m -run TestPanelsShowWhatHappens ./test/monitoring -update
 	go test -count=1 ./test/monitoring -update
 
+certmanager: ## see that cert-manager itself issues, renews and injects our certificates, on a real control plane (it compiles for minutes)
+	@go run ./cli/cluster/prepare
+	STOIC_CERT_MANAGER=1 go test -count=1 -v -timeout 30m ./test/certmanager
+
 faults: ## hold an operator to its end state under every fault; all historic bugs (SEED, OPERATOR='...', STORE, CRS)
 	@go run ./cli/cluster/prepare -store '$(STORE)'
 	@$(ON_STORE) go run ./test/faults -seed $(SEED) -operator '$(OPERATOR)'
@@ -167,6 +171,7 @@ verify: ## fail if something is unformatted, suspicious, untidy, vulnerable or n
 	@cd tools && go mod tidy -diff
 	@cd clients/go && go mod tidy -diff && go vet ./...
 	@cd tools/integrations && go mod tidy -diff
+	@cd tools/certmanager && go mod tidy -diff
 	@cd tools/dropin && go mod tidy -diff && go vet ./...
 	@cd tools/helm && go mod tidy -diff
 	@cd tools/image && go mod tidy -diff && go vet ./...

@@ -100,6 +100,7 @@ func allowed() map[string][]string {
 		"stoic/test/bench/workload": {"stoic/schema", "stoic/training", "stoic/training/kinds", "stoic/test/bench/environment", "stoic/test/bench/measure", "stoic/test/bench/report",
 			"stoic/test/bench/wire", "stoic/test/operator"},
 		"stoic/test/command":        {"stoic/cli/cluster", "stoic/test/operator"},
+		"stoic/test/certmanager":    {},
 		"stoic/test/clients":        {},
 		"stoic/test/e2e/deliver":    {},
 		"stoic/test/e2e/node":       {"stoic/test/e2e/supplies"},
