@@ -392,7 +392,7 @@ func fooBarTaskByHand(t *testing.T, f *fooBarSets) {
 	f.awaitEvent(t, ns, strings.Repeat("n", 64), "FooBarTaskFailedValidation", "metadata.name", "must have at most 63")
 	f.kubectl(t, nil, "-n", ns, "create", "job", "taken", "--image=b:1")
 	f.apply(t, ns, fooBarTask("taken", `{image: "a:1"}`))
-	f.awaitEvent(t, ns, "taken", "NameConflict", "", "Job "+ns+"/taken exists and belongs to somebody else")
+	f.awaitEvent(t, ns, "taken", "NameConflict", "", "Job "+ns+"/taken already exists and is not managed by FooBarTask taken;")
 	await(t, "the Job", func() (bool, string) { return f.labelOfJob(t, ns, "mine") == "foobartask", "none" })
 	f.kubectl(t, nil, "-n", ns, "label", "job", "mine", "test.example.com/operator-")
 	await(t, "the label that was taken off", func() (bool, string) { return f.labelOfJob(t, ns, "mine") == "foobartask", "none" })
