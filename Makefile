@@ -93,11 +93,11 @@ integration: ## run the tests on real control planes (KUBERNETES=1.35, STORE=kin
 	@echo "== integration tests (the first run compiles the control plane: some minutes)"
 	@go run ./cli/cluster/prepare -kubernetes '$(KUBERNETES)' -store '$(STORE)'
 ifneq ($(KUBERNETES)$(STORE)$(CRS),)
-	STOIC_RIGHTS='$(RIGHTS)' STOIC_LARGE='$(LARGE)' STOIC_KUBERNETES='$(KUBERNETES)' $(ON_STORE) go test -count=1 -v -parallel $(PARALLEL) -timeout 45m ./test/integration
+	STOIC_RIGHTS='$(RIGHTS)' STOIC_LARGE='$(LARGE)' STOIC_KUBERNETES='$(KUBERNETES)' $(ON_STORE) go test -count=1 -v -parallel $(PARALLEL) -timeout 60m ./test/integration
 else
 	go test $(RACE) -count=1 -v -parallel 3 -timeout 20m ./cli/cluster
 	go test -count=1 -v -run 'Flood|NamespaceTerminates' ./controller ./controller/events
-	STOIC_RIGHTS='$(RIGHTS)' STOIC_LARGE='$(LARGE)' go test -count=1 -v -parallel $(PARALLEL) -timeout 45m ./test/integration
+	STOIC_RIGHTS='$(RIGHTS)' STOIC_LARGE='$(LARGE)' go test -count=1 -v -parallel $(PARALLEL) -timeout 60m ./test/integration
 	@echo "== the tutorial for authors of operators, step by step; the same operator as others write it (docs/authors.md)"
 	go test -count=1 -v -timeout 20m ./test/authors
 	cd tools/comparison && go test -count=1 -v -timeout 20m .
