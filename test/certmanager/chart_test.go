@@ -49,7 +49,8 @@ func viaChart(t *testing.T, r *rig) {
 kubectl -n kubeflow create serviceaccount prometheus`)
 	enable, kinds, back := commandsOfPage(t)
 	c.run(t, enable)
-	c.operator = c.deploy(c.whole, c.address)
+	c.issued(t, conversionName, nil)
+	c.start(t)
 	if got := c.kubectl(t, nil, "get", "crd", tfjobs, "-o", "jsonpath={.spec.conversion.strategy} {.spec.versions[*].name}"); got != "None v1" {
 		t.Errorf("the webhook is there, and the CRD has %s", got)
 	}
@@ -79,31 +80,38 @@ kubectl -n kubeflow create serviceaccount prometheus`)
 // copyChart to where commands run. An API server reaches what runs beside it by a Service that is another name of localhost.
 func (c *chart) copyChart(t *testing.T) {
 	t.Helper()
-	to := filepath.Join(c.dir, "deploy", "chart")
-	if err := os.CopyFS(to, os.DirFS(filepath.Join(root, "deploy/chart"))); err != nil {
+	if err := os.CopyFS(filepath.Join(c.dir, "deploy/chart"), os.DirFS(filepath.Join(root, "deploy/chart"))); err != nil {
 		t.Fatal(err)
 	}
+	c.edit(t, "conversion-service.yaml", "\nspec:\n", "\nspec:\n  type: ExternalName\n  externalName: localhost\n")
+}
+
+// edit a template of the copy.
+func (c *chart) edit(t *testing.T, template, from, to string) {
+	t.Helper()
+	path := filepath.Join(c.dir, "deploy/chart/templates", template)
+	text, err := os.ReadFile(path)
+	if err != nil || strings.Count(string(text), from) != 1 {
+		t.Fatalf("%s: %v, %d times %q", template, err, strings.Count(string(text), from), from)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), from, to, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// start the operator as it is deployed, and let CRDs name the port of its webhook.
+func (c *chart) start(t *testing.T) {
+	t.Helper()
 	var err error
-	if c.address, err = operator.Address(); err != nil {
+	if c.address, err = operator.Address(); err != nil { // it is reserved for a minute
 		t.Fatal(err)
 	}
 	_, port, err := net.SplitHostPort(c.address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for file, replace := range map[string][2]string{
-		"crds.yaml":               {"          port: 443\n", "          port: " + port + "\n"},
-		"conversion-service.yaml": {"\nspec:\n", "\nspec:\n  type: ExternalName\n  externalName: localhost\n"},
-	} {
-		path := filepath.Join(to, "templates", file)
-		text, err := os.ReadFile(path)
-		if err != nil || strings.Count(string(text), replace[0]) != 1 {
-			t.Fatalf("%s: %v, %d times %q", file, err, strings.Count(string(text), replace[0]), replace[0])
-		}
-		if err := os.WriteFile(path, []byte(strings.Replace(string(text), replace[0], replace[1], 1)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	c.operator = c.deploy(c.whole, c.address)
+	c.edit(t, "crds.yaml", "          port: 443\n", "          port: "+port+"\n")
 }
 
 // commandsOfPage are those for Helm and cert-manager of docs/versions.md, each of which upgrades the release: the webhook, the CRDs, the

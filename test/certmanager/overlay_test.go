@@ -9,8 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
-
-	"stoic/test/operator"
 )
 
 // viaOverlay: the metrics by deploy/overlays/cert-manager, asked for as the ServiceMonitor of components/service-monitor-secure tells Prometheus to,
@@ -27,11 +25,7 @@ kubectl create clusterrolebinding training-operator-metrics-reader --clusterrole
 	if monitor.CA.Secret.Name != metricsName || monitor.CA.Secret.Key != corev1.ServiceAccountRootCAKey {
 		t.Errorf("the ServiceMonitor names %+v", monitor.CA)
 	}
-	conversion, err := operator.Address()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := r.deploy(t, conversion)
+	d := r.deploy(t, "0") // no webhook
 	before := r.issued(t, metricsName, nil)
 	r.canScrape(t, d, before, monitor.ServerName)
 	r.renew(t, metricsName)
