@@ -90,9 +90,9 @@ func (r *Reader) object(s *Shape, raw map[string]any, target reflect.Value) {
 		r.Member(s, raw, key, value, target)
 	}
 	switch {
-	case r.lenient:
+	case r.lenient: // no other rule about the whole leaves a value out
 		r.misses(s, raw)
-	case s.needs != nil || s.required != nil || s.oneOf != nil || s.checks != nil: // none of them leaves a value out
+	case s.needs != nil || s.required != nil || s.oneOf != nil || s.checks != nil:
 		r.whole(s, raw)
 	}
 }

@@ -122,20 +122,14 @@ func (a *Applier) resolveAlreadyExists(ctx context.Context, head *schema.Head, o
 	case err != nil:
 		return fmt.Errorf("look at %s %s, whose name is taken: %w", o.Resource.Kind, o.Name, err)
 	}
-	owner, conflict := metav1.GetControllerOfNoCopy(got), &conflictError{o, head.Resource.Kind + " " + head.Meta.Name, a.Noun}
-	switch {
-	case owner == nil && a.isAnnotated(head, o.Resource, got):
+	owner := metav1.GetControllerOfNoCopy(got)
+	switch sameKind := owner != nil && isOfKind(owner, head.Resource); {
+	case owner == nil && a.isAnnotated(head, o.Resource, got), sameKind && owner.UID == head.Meta.UID:
 		return a.adopt(ctx, head, o, got)
-	case owner == nil:
-		return conflict
-	case !isOfKind(owner, head.Resource):
-		return conflict
-	case owner.UID == head.Meta.UID:
-		return a.adopt(ctx, head, o, got)
-	case owner.Name == head.Meta.Name:
+	case sameKind && owner.Name == head.Meta.Name:
 		return &writeError{"create", o.Resource, o.Name, errOldOwner}
 	}
-	return conflict
+	return &conflictError{o, head.Resource.Kind + " " + head.Meta.Name, a.Noun}
 }
 
 // isOfKind says whether an owner reference names a kind of our group. At which version does not matter: the reference may
