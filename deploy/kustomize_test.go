@@ -18,6 +18,8 @@ import (
 	"golang.org/x/tools/txtar"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
+
+	"stoic/test/operator"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -222,22 +224,7 @@ func TestMonitoringIsAdded(t *testing.T) {
 // overlay writes a kustomization beside a checkout; $ in its text stands for the folder deploy there.
 func overlay(t *testing.T, root, text string) (dir string) {
 	t.Helper()
-	here, err := filepath.Abs(filepath.Join(root, "deploy"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err = filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	from, err := filepath.Rel(dir, here)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(strings.ReplaceAll(text, "$", from)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return dir
+	return operator.Overlay(t, filepath.Join(root, "deploy"), text)
 }
 
 // TestPathsOfTrainingOperator: the paths that its users know render the overlays of the same name.

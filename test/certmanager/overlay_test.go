@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
+
+	"stoic/test/operator"
 )
 
 // viaOverlay: the metrics by deploy/overlays/cert-manager, asked for as the ServiceMonitor of components/service-monitor-secure tells Prometheus to,
@@ -53,15 +55,8 @@ type tlsConfig struct {
 // serviceMonitor is what components/service-monitor-secure adds to the overlay.
 func (r *rig) serviceMonitor(t *testing.T) tlsConfig {
 	t.Helper()
-	dir := filepath.Join(r.dir, "monitored")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	text := "resources: [../deploy/overlays/cert-manager]\ncomponents: [../deploy/components/service-monitor-secure]\n"
-	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, document := range strings.Split(r.run(t, "kubectl kustomize monitored"), "\n---\n") {
+	dir := operator.Overlay(t, filepath.Join(r.dir, "deploy"), "resources: [$/overlays/cert-manager]\ncomponents: [$/components/service-monitor-secure]\n")
+	for _, document := range strings.Split(r.run(t, "kubectl kustomize "+dir), "\n---\n") {
 		if !strings.Contains(document, "\nkind: ServiceMonitor\n") {
 			continue
 		}

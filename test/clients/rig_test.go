@@ -117,12 +117,5 @@ func kubectlProxy(t *testing.T, kubeconfig string) (address string) {
 // await waits until the condition holds. It says what it saw when it gives up.
 func await(t *testing.T, what string, holds func() (ok bool, saw string)) {
 	t.Helper()
-	saw := ""
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		ok := false
-		if ok, saw = holds(); ok {
-			return
-		}
-	}
-	t.Fatalf("waited %v for %s; saw %s", patience, what, saw)
+	operator.Await(t, patience, what, holds)
 }

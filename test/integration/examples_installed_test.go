@@ -3,7 +3,6 @@ package integration
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -50,7 +49,8 @@ func TestExamplesInstalled(t *testing.T) {
 		r.applyFolder(t, filepath.Join(folder, dir))
 	}
 	for _, of := range []string{"foobar", "crontab"} {
-		r.applyFolder(t, overlayOf(t, filepath.Join(folder, of, "deploy")), "--dry-run=server")
+		withVersions := operator.Overlay(t, filepath.Join(folder, of, "deploy"), "resources: [$]\ncomponents: [$/versions]\n")
+		r.applyFolder(t, withVersions, "--dry-run=server")
 	}
 	t.Run("Deployments", func(t *testing.T) { exampleDeployments(t, r) })
 	t.Run("users", func(t *testing.T) { exampleUsers(t, r) })
@@ -63,28 +63,6 @@ func (r *rig) applyFolder(t *testing.T, dir string, flags ...string) {
 	if strings.Contains(out, "Warning") || !strings.Contains(out, "deployment.apps/") {
 		t.Errorf("kubectl apply -k %s %v says\n%s", dir, flags, out)
 	}
-}
-
-// overlayOf a folder, with its second version.
-func overlayOf(t *testing.T, deploy string) (dir string) {
-	t.Helper()
-	here, err := filepath.Abs(deploy)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err = filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	from, err := filepath.Rel(dir, here)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := fmt.Sprintf("resources: [%[1]s]\ncomponents: [%[1]s/versions]\n", from)
-	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }
 
 // exampleDeployments have pods, and their service accounts are those that roles are bound to.

@@ -2,7 +2,7 @@ package integration
 
 import (
 	"bytes"
-	"context"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -16,7 +16,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 )
 
 // auditedNamespace is where the audit log has the answers to writes of pods; see auditPolicy in localcluster/plane.
@@ -73,7 +72,7 @@ func (m *myDeployments) auditedPods(t *testing.T, app string) (found []podVersio
 		if json.Unmarshal(q.ResponseObject, pod) != nil || pod.Labels["app"] != app {
 			continue // a binding is answered by a Status, and changes nothing that is counted
 		}
-		v := podVersion{revision: revision(pod), pod: pod, user: q.User.Username, at: q.Received}
+		v := podVersion{revision: revision(pod.ResourceVersion), pod: pod, user: q.User.Username, at: q.Received}
 		v.gone = q.Verb == "delete" && (pod.DeletionTimestamp == nil || isRemovedAtOnce(pod))
 		if partial[v.revision] = pod.Kind == "PartialObjectMetadata"; q.Verb == "create" {
 			if err := json.Unmarshal(q.RequestObject, asked); err != nil {
@@ -83,7 +82,7 @@ func (m *myDeployments) auditedPods(t *testing.T, app string) (found []podVersio
 		}
 		found = append(found, v)
 	}
-	slices.SortStableFunc(found, func(a, b podVersion) int { return int(a.revision) - int(b.revision) })
+	slices.SortStableFunc(found, func(a, b podVersion) int { return cmp.Compare(a.revision, b.revision) })
 	last := map[types.UID]*corev1.Pod{}
 	for _, v := range found {
 		if was := last[v.pod.UID]; was != nil && partial[v.revision] { // the operator asks for metadata alone, and changes nothing else
@@ -174,31 +173,21 @@ type podWatch struct {
 // watchPods begins with what there is.
 func (m *myDeployments) watchPods(t *testing.T, app string) *podWatch {
 	t.Helper()
-	pods, selected := m.typed.CoreV1().Pods(auditedNamespace), metav1.ListOptions{LabelSelector: "app=" + app}
-	list, err := pods.List(t.Context(), selected)
+	selected := metav1.ListOptions{LabelSelector: "app=" + app}
+	list, err := m.typed.CoreV1().Pods(auditedNamespace).List(t.Context(), selected)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &podWatch{}
+	w := &podWatch{began: revision(list.ResourceVersion)}
 	for i := range list.Items {
-		w.all = append(w.all, podVersion{revision: revision(&list.Items[i]), pod: &list.Items[i]})
+		w.all = append(w.all, podVersion{revision: revision(list.Items[i].ResourceVersion), pod: &list.Items[i]})
 	}
-	w.began = revision(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{ResourceVersion: list.ResourceVersion}})
 	selected.ResourceVersion = list.ResourceVersion
-	changes, err := pods.Watch(context.Background(), selected)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(changes.Stop)
-	go func() {
-		for e := range changes.ResultChan() {
-			if p, ok := e.Object.(*corev1.Pod); ok {
-				w.mu.Lock()
-				w.all = append(w.all, podVersion{revision: revision(p), gone: e.Type == watch.Deleted, pod: p})
-				w.mu.Unlock()
-			}
-		}
-	}()
+	m.followPods(t, auditedNamespace, selected, func(gone bool, p *corev1.Pod) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.all = append(w.all, podVersion{revision: revision(p.ResourceVersion), gone: gone, pod: p})
+	})
 	return w
 }
 

@@ -148,10 +148,6 @@ func (m *myDeployments) record(t *testing.T, ns, name string) *recording {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changes, err := m.typed.CoreV1().Pods(ns).Watch(context.Background(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
-	if err != nil {
-		t.Fatal(err)
-	}
 	r := &recording{pods: map[types.UID]*corev1.Pod{}, least: 1 << 30, latest: func() uint64 {
 		now, err := m.typed.CoreV1().Pods(ns).List(context.Background(), metav1.ListOptions{})
 		if err != nil {
@@ -159,39 +155,52 @@ func (m *myDeployments) record(t *testing.T, ns, name string) *recording {
 		}
 		newest := uint64(0)
 		for _, p := range now.Items {
-			newest = max(newest, revision(&p))
+			newest = max(newest, revision(p.ResourceVersion))
 		}
 		return newest
 	}}
 	for i := range list.Items {
-		r.see(owner, watch.Added, &list.Items[i])
+		r.see(owner, false, &list.Items[i])
+	}
+	m.followPods(t, ns, metav1.ListOptions{ResourceVersion: list.ResourceVersion}, func(gone bool, p *corev1.Pod) {
+		r.see(owner, gone, p)
+		r.look()
+	})
+	return r
+}
+
+// followPods calls take with each version of a pod that comes after that of the options, and with whether the pod has gone.
+func (m *myDeployments) followPods(t *testing.T, ns string, from metav1.ListOptions, take func(gone bool, p *corev1.Pod)) {
+	t.Helper()
+	changes, err := m.typed.CoreV1().Pods(ns).Watch(context.Background(), from)
+	if err != nil {
+		t.Fatal(err)
 	}
 	t.Cleanup(changes.Stop)
 	go func() {
 		for e := range changes.ResultChan() {
 			if p, ok := e.Object.(*corev1.Pod); ok {
-				r.see(owner, e.Type, p)
-				r.look()
+				take(e.Type == watch.Deleted, p)
 			}
 		}
 	}()
-	return r
 }
 
-func revision(p *corev1.Pod) uint64 {
-	n, err := strconv.ParseUint(p.ResourceVersion, 10, 64)
+// revision is the number that a resourceVersion is.
+func revision(version string) uint64 {
+	n, err := strconv.ParseUint(version, 10, 64)
 	if err != nil {
 		return 0
 	}
 	return n
 }
 
-func (r *recording) see(owner types.UID, change watch.EventType, p *corev1.Pod) {
+func (r *recording) see(owner types.UID, gone bool, p *corev1.Pod) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.last = max(r.last, revision(p))
+	r.last = max(r.last, revision(p.ResourceVersion))
 	o := metav1.GetControllerOfNoCopy(p)
-	if change == watch.Deleted || o == nil || o.UID != owner {
+	if gone || o == nil || o.UID != owner {
 		delete(r.pods, p.UID)
 	} else {
 		r.pods[p.UID] = p

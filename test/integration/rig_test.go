@@ -193,14 +193,7 @@ func (r *rig) raw(t *testing.T, ns, name string) *unstructured.Unstructured {
 // await waits until the condition holds. It says what it saw when it gives up.
 func await(t *testing.T, what string, holds func() (ok bool, saw string)) {
 	t.Helper()
-	saw := ""
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		var ok bool
-		if ok, saw = holds(); ok {
-			return
-		}
-	}
-	t.Fatalf("waited %v for %s; saw %s", patience, what, saw)
+	operator.Await(t, patience, what, holds)
 }
 
 // awaitState waits until the last condition of a job is of that type, and True.

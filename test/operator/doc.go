@@ -2,6 +2,7 @@
 //
 //	Programs.Build   go build, once for each main package and its flags
 //	Cluster          a control plane, in a test
+//	Await, Overlay   what a test waits for, and a kustomization that it adds to one of ours
 //	Permit           the user and the permissions that deploy/ gives
 //	Start            a command line with placeholders, for any operator -> Process
 //	                   AwaitReady, Probe, Metrics, Sample, Text   what it says

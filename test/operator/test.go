@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -62,6 +63,40 @@ func Cluster(t test, o cluster.Options) (*cluster.Cluster, *rest.Config) {
 	}
 	config.QPS = -1
 	return c, config
+}
+
+// Await waits until a condition holds, and fails the test with what it saw last if it does not within a limit.
+func Await(t test, limit time.Duration, what string, holds func() (ok bool, saw string)) {
+	t.Helper()
+	saw := ""
+	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		var ok bool
+		if ok, saw = holds(); ok {
+			return
+		}
+	}
+	t.Fatal(fmt.Sprintf("waited %v for %s; saw %s", limit, what, saw))
+}
+
+// Overlay writes a kustomization outside of a folder, and returns where; $ in its text stands for the folder.
+func Overlay(t test, folder, text string) (dir string) {
+	t.Helper()
+	here, err := filepath.Abs(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err = filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, err := filepath.Rel(dir, here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(strings.ReplaceAll(text, "$", from)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // Built is the file of our operator, built for a test alone with flags of go build.

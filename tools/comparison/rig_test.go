@@ -120,14 +120,7 @@ func (r *rig) mustHave(t *testing.T, namespace, name string, want int32) {
 // await waits until the condition holds. It says what it saw when it gives up.
 func await(t *testing.T, what string, holds func() (ok bool, saw string)) {
 	t.Helper()
-	saw := ""
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		ok := false
-		if ok, saw = holds(); ok {
-			return
-		}
-	}
-	t.Fatalf("gave up waiting for %s: %s", what, saw)
+	operator.Await(t, patience, what, holds)
 }
 
 // process is a program of this module that runs.

@@ -83,14 +83,7 @@ func startReal(t *testing.T) *real {
 // await polls until the condition holds. It says what it saw when it gives up.
 func await(t *testing.T, what string, holds func() (ok bool, saw string)) {
 	t.Helper()
-	saw := ""
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		var ok bool
-		if ok, saw = holds(); ok {
-			return
-		}
-	}
-	t.Fatalf("waited in vain for %s; saw %s", what, saw)
+	operator.Await(t, 30*time.Second, what, holds)
 }
 
 func (r *real) send(method, path, contentType, accept string, body []byte) (int, []byte, error) {
