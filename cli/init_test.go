@@ -22,10 +22,10 @@ func newOperator(t *testing.T, args ...string) (folder, out string) {
 	return folder, out
 }
 
-// shell runs a command line in a folder.
+// shell runs a command line in a folder. A make in it is one that a person starts: it has no options and variables of the make that runs this test.
 func shell(t *testing.T, folder, line string) (out string) {
 	t.Helper()
-	cmd := exec.Command("bash", "-c", line)
+	cmd := exec.Command("env", "-u", "MAKEFLAGS", "-u", "MFLAGS", "-u", "MAKELEVEL", "bash", "-c", line)
 	cmd.Dir = folder
 	text, err := cmd.CombinedOutput()
 	if err != nil {
