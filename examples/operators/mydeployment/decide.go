@@ -13,25 +13,23 @@ import (
 	"stoic/schema"
 )
 
-const atOnce, bytesAtOnce = 32, 4 << 20 // pods that one reconcile creates, and what their templates may weigh
-const firstWait, longestWait = 10 * time.Second, 5 * time.Minute
+// At once are pods that one reconcile creates, and what their templates may weigh; waits are those between replacements of failed pods.
+const atOnce, bytesAtOnce, firstWait, longestWait = 32, 4 << 20, 10 * time.Second, 5 * time.Minute
 
 // Watches is that of MyDeployments.
 func Watches() []controller.Watch {
-	pods := &controller.Owned{Resource: schema.Pods(), Slim: convert.SlimPod(hashLabel), Claims: claims,
-		Reasons: controller.Reasons{Created: "SuccessfulCreate", CreateFailed: "FailedCreate", UpdateFailed: "FailedUpdate", Deleted: "SuccessfulDelete", DeleteFailed: "FailedDelete"}}
+	pods := &controller.Owned{Resource: schema.Pods(), Slim: convert.SlimPod(hashLabel), Reasons: controller.KubernetesReasons(),
+		Claims: controller.SelectedBy(func(d *MyDeployment) *metav1.LabelSelector { return &d.Spec.Selector })}
 	return []controller.Watch{controller.Typed(schema.Resource{Group: group, Version: "v1", Plural: "mydeployments", Kind: "MyDeployment"}, decide, []*controller.Owned{pods}, rules()...)}
 }
 
-// replica is a pod that is not terminating, as one decision sees it.
-type replica struct {
+type replica struct { // a pod that is not terminating, as one decision sees it
 	schema.Child
 	schema.Pod
 	current, available, hoped bool // of the present template; ready for long enough; or an old one that may become so
 }
 
-// rollout is one decision on a MyDeployment; README.md has its rules.
-type rollout struct {
+type rollout struct { // one decision on a MyDeployment; README.md has its rules
 	*MyDeployment
 	o           controller.Observed
 	plan        controller.Plan
@@ -45,14 +43,15 @@ func decide(d *MyDeployment, o controller.Observed) controller.Plan {
 	if o.Head.Meta.DeletionTimestamp != nil {
 		return controller.Plan{Rule: "Deleting"} // garbage collection takes the pods
 	}
-	r := &rollout{MyDeployment: cmp.Or(d, &MyDeployment{Spec: MyDeploymentSpec{Hash: "unknown"}}), o: o, was: o.Head.Status.(*MyDeploymentStatus)}
+	r := &rollout{MyDeployment: cmp.Or(d, &MyDeployment{Spec: MyDeploymentSpec{Hash: "unknown"}}), o: o, was: o.Head.Status.(*MyDeploymentStatus), status: &MyDeploymentStatus{}}
 	var conditions []metav1.Condition
 	if r.look(); d == nil {
 		r.plan.Events = schema.RejectionEvents(o, schema.RejectedSince(o, r.was.Conditions, "Stalled"))
 		why := schema.Summarize(o.Rejection.Problems, o.Rejection.More, "the pods stay as they are", "Edit the MyDeployment to retry.")
 		conditions = []metav1.Condition{schema.When(false, "Progressing", "", "InvalidSpec", why), schema.When(true, "Stalled", "InvalidSpec", "", why)}
 	} else {
-		n, surge, unavailable := d.Spec.bounds()
+		n := int(*d.Spec.Replicas)
+		surge, unavailable := controller.RolloutBounds(n, *d.Spec.Strategy.MaxSurge, *d.Spec.Strategy.MaxUnavailable)
 		r.add(n+surge, r.remove(n, n-unavailable))
 		conditions = r.report(n, n-unavailable)
 	}
@@ -63,7 +62,8 @@ func decide(d *MyDeployment, o controller.Observed) controller.Plan {
 
 // look sorts and counts the pods.
 func (r *rollout) look() {
-	pods := slices.Clone(r.o.Of(schema.Pods()))
+	s, was, pods := r.status, r.was, slices.Clone(r.o.Of(schema.Pods()))
+	*s = MyDeploymentStatus{ObservedGeneration: r.o.Head.Meta.Generation, Selector: was.Selector, LastProgressTime: was.LastProgressTime, Failures: max(was.Failures, 0), LastReplacementTime: was.LastReplacementTime}
 	for _, c := range r.o.Children[0].Unclaimed {
 		if p, _ := c.Object.(schema.Pod); p.Labels.Get(hashLabel) == r.Spec.Hash && !c.Deleting {
 			r.quarantined = append(r.quarantined, c)
@@ -76,15 +76,14 @@ func (r *rollout) look() {
 		wait := p.ReadySince.Add(time.Duration(r.Spec.MinReadySeconds) * time.Second).Sub(r.o.Now)
 		v := replica{c, p, p.Labels.Get(hashLabel) == r.Spec.Hash, p.Ready && wait <= 0, false}
 		v.hoped = v.available || !v.current && !p.Finished
-		r.have, r.hoped = r.have+one(v.current), r.hoped+one(v.hoped)
-		if r.replicas = append(r.replicas, v); p.Ready {
-			r.plan.LookAgain(wait)
-		}
+		r.have, r.hoped, s.Replicas, s.ReadyReplicas = r.have+one(v.current), r.hoped+one(v.hoped), s.Replicas+int32(one(!p.Finished)), s.ReadyReplicas+int32(one(p.Ready))
+		s.UpdatedReplicas, s.AvailableReplicas = s.UpdatedReplicas+int32(one(v.current && !p.Finished)), s.AvailableReplicas+int32(one(v.available))
+		r.replicas = append(r.replicas, v)
+		r.plan.LookAgain(wait) // of a pod that is not ready it is long past
 	}
 	slices.SortFunc(r.replicas, func(a, b replica) int {
 		return cmp.Or(one(b.current)-one(a.current), one(b.Finished)-one(a.Finished), one(a.available)-one(b.available), b.Created.Compare(a.Created), cmp.Compare(a.Name, b.Name))
 	})
-	r.status = r.was.recount(r.o.Head.Meta.Generation, r.replicas)
 }
 
 // remove what is too much or old, as long as so many others are available, and what is lost, when it is time. It returns how many are missing.
@@ -101,7 +100,7 @@ func (r *rollout) remove(n, least int) int {
 	if wait, times := schema.BackOff(r.was.LastReplacementTime, r.was.Failures, r.o.Now, firstWait, longestWait); len(lost)+len(r.quarantined) > 0 && wait > 0 {
 		r.plan.LookAgain(wait)
 	} else if len(lost)+len(r.quarantined) > 0 {
-		r.status.Failures, r.status.LastReplacementTime = times, second(r.o.Now)
+		r.status.Failures, r.status.LastReplacementTime = times, &metav1.Time{Time: r.o.Now}
 		r.plan.Delete = append(r.plan.Delete, lost...)
 		for _, c := range r.quarantined {
 			r.plan.Patch = append(r.plan.Patch, c.Release(schema.Pods(), r.o.Head))
@@ -119,8 +118,7 @@ func (r *rollout) add(most, missing int) {
 			room, missing = room-1, missing-1
 		}
 	}
-	taken, count := r.o.Taken(schema.Pods()), min(missing, room, atOnce, bytesAtOnce/len(r.Spec.Stored)+1)
-	for i := 0; len(r.plan.Create) < count; i++ {
+	for i, taken := 0, r.o.Taken(schema.Pods()); len(r.plan.Create) < min(missing, room, atOnce, bytesAtOnce/len(r.Spec.Stored)+1); i++ {
 		if name := fmt.Sprintf("%s-%s-%d", r.Name, r.Spec.Hash, i); !taken[name] {
 			r.plan.Create = append(r.plan.Create, schema.PodOf(r.o.Head, name, r.labels(), r.Spec.Stored))
 		}
@@ -129,13 +127,14 @@ func (r *rollout) add(most, missing int) {
 
 // report says how far the roll-out has come, and records when it came closer to its end.
 func (r *rollout) report(n, least int) []metav1.Condition {
-	s, before := r.status, schema.Condition(r.was.Conditions, "Progressing")
-	s.Selector = r.selector().String()
+	s, was, before := r.status, r.was, schema.Condition(r.was.Conditions, "Progressing")
+	s.Selector = metav1.FormatLabelSelector(&r.Spec.Selector)
 	message := fmt.Sprintf("of %d pods %d are available and %d have the present template%s", n, s.AvailableReplicas, s.UpdatedReplicas, r.o.WhyRefused("; "))
 	progressing := schema.When(true, "Progressing", "Complete", "", message)
 	if int(s.UpdatedReplicas) != n || int(s.AvailableReplicas) != n || len(r.replicas)+len(r.quarantined) != n {
-		if before == nil || before.Reason == "Complete" || s.LastProgressTime == nil || s.LastProgressTime.After(r.o.Now) || s.isCloserThan(r.was) {
-			s.LastProgressTime = second(r.o.Now)
+		closer := s.UpdatedReplicas > was.UpdatedReplicas || s.AvailableReplicas > was.AvailableReplicas || s.Replicas-s.UpdatedReplicas < was.Replicas-was.UpdatedReplicas
+		if closer || before == nil || before.Reason == "Complete" || s.LastProgressTime == nil || s.LastProgressTime.After(r.o.Now) || s.ObservedGeneration != was.ObservedGeneration {
+			s.LastProgressTime = &metav1.Time{Time: r.o.Now}
 		}
 		left := s.LastProgressTime.Add(time.Duration(*r.Spec.ProgressDeadlineSeconds) * time.Second).Sub(r.o.Now)
 		r.plan.LookAgain(left)
@@ -143,4 +142,11 @@ func (r *rollout) report(n, least int) []metav1.Condition {
 	}
 	return []metav1.Condition{progressing, schema.When(false, "Stalled", "", "ValidSpec", ""),
 		schema.When(int(s.AvailableReplicas) >= least, "Available", "MinimumReplicasAvailable", "MinimumReplicasUnavailable", fmt.Sprintf("%d must be available", least))}
+}
+
+func one(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }

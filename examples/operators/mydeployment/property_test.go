@@ -109,7 +109,8 @@ func (c *cluster) reconcile(view map[string]*unstructured.Unstructured) (settled
 }
 
 func (c *cluster) carryOut(d *MyDeployment, view map[string]*unstructured.Unstructured, plan schema.Plan) {
-	n, surge, unavailable := d.Spec.bounds()
+	n := int(*d.Spec.Replicas)
+	surge, unavailable := controller.RolloutBounds(n, *d.Spec.Strategy.MaxSurge, *d.Spec.Strategy.MaxUnavailable)
 	available := 0
 	for _, p := range view {
 		available += one(c.isAvailable(d, p))
@@ -166,16 +167,22 @@ func (c *cluster) carryOut(d *MyDeployment, view map[string]*unstructured.Unstru
 func surplus(d *MyDeployment, view map[string]*unstructured.Unstructured, uid types.UID) bool {
 	have := 0
 	for _, p := range view {
-		have += one(ownerOf(p) == uid && p.GetDeletionTimestamp() == nil && p.GetLabels()[hashLabel] == d.Spec.Hash && d.selector().Matches(labelsOf(p)))
+		have += one(ownerOf(p) == uid && p.GetDeletionTimestamp() == nil && p.GetLabels()[hashLabel] == d.Spec.Hash && selects(d, p))
 	}
 	return have > int(*d.Spec.Replicas)
+}
+
+// selects: the object's selector matches the pod.
+func selects(d *MyDeployment, p *unstructured.Unstructured) bool {
+	selector, err := metav1.LabelSelectorAsSelector(&d.Spec.Selector)
+	return err == nil && selector.Matches(labelsOf(p))
 }
 
 // isAvailable: it is the object's, not terminating, and has been ready for long enough.
 func (c *cluster) isAvailable(d *MyDeployment, p *unstructured.Unstructured) bool {
 	seen := c.watch.Owns[0].Slim(p).(schema.Pod)
 	current := seen.Labels.Get(hashLabel) == d.Spec.Hash
-	return ownerOf(p) == c.object.GetUID() && p.GetDeletionTimestamp() == nil && seen.Ready && (!current || d.selector().Matches(labelsOf(p))) &&
+	return ownerOf(p) == c.object.GetUID() && p.GetDeletionTimestamp() == nil && seen.Ready && (!current || selects(d, p)) &&
 		!c.now.Before(seen.ReadySince.Add(time.Duration(d.Spec.MinReadySeconds)*time.Second))
 }
 

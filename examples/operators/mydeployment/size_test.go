@@ -8,7 +8,7 @@ import (
 )
 
 // written is what the author of this operator writes by hand.
-// Beside it are tests, types, and what they say of their fields (validate.go).
+// Beside it are tests, types, and their defaults and validation (validate.go).
 func written() source.Operator {
 	return source.Operator{Written: []string{"decide.go", "cmd/main.go"}, Beside: []string{"types.go", "validate.go"},
 		Imports: []string{"stoic/examples/operators/mydeployment", "k8s.io/api/core/v1"},

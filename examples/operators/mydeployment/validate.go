@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -79,57 +78,4 @@ func check(d *MyDeployment) (problems []schema.Problem) {
 // labels of the pods.
 func (d *MyDeployment) labels() labels.Set {
 	return labels.Merge(d.Spec.Labels, labels.Set{hashLabel: d.Spec.Hash})
-}
-
-// claims are the pods that a MyDeployment selects.
-func claims(owner *convert.Result) labels.Selector {
-	if d, ok := owner.Object.(*MyDeployment); ok {
-		return d.selector()
-	}
-	return nil
-}
-
-// selector of the pods. That it can be read has been checked.
-func (d *MyDeployment) selector() labels.Selector {
-	selector, err := metav1.LabelSelectorAsSelector(&d.Spec.Selector)
-	if err != nil {
-		return labels.Nothing()
-	}
-	return selector
-}
-
-// bounds are the number of pods, and how many more and fewer there may be. Shares that are both rounded to zero would replace no pod.
-func (s *MyDeploymentSpec) bounds() (n, surge, unavailable int) {
-	n = int(*s.Replicas)
-	surge, _ = intstr.GetScaledValueFromIntOrPercent(s.Strategy.MaxSurge, n, true)
-	if unavailable, _ = intstr.GetScaledValueFromIntOrPercent(s.Strategy.MaxUnavailable, n, false); surge == 0 {
-		unavailable = max(unavailable, 1)
-	}
-	return n, surge, min(unavailable, n)
-}
-
-// recount is a status with what was recorded, and these pods counted.
-func (s *MyDeploymentStatus) recount(generation int64, pods []replica) *MyDeploymentStatus {
-	now := &MyDeploymentStatus{ObservedGeneration: generation, Selector: s.Selector, LastProgressTime: s.LastProgressTime, Failures: max(s.Failures, 0), LastReplacementTime: s.LastReplacementTime}
-	for _, p := range pods {
-		now.Replicas, now.ReadyReplicas = now.Replicas+int32(one(!p.Finished)), now.ReadyReplicas+int32(one(p.Ready))
-		now.UpdatedReplicas, now.AvailableReplicas = now.UpdatedReplicas+int32(one(p.current && !p.Finished)), now.AvailableReplicas+int32(one(p.available))
-	}
-	return now
-}
-
-// isCloserThan says whether a roll-out is closer to its end than it was, or is another one.
-func (s *MyDeploymentStatus) isCloserThan(was *MyDeploymentStatus) bool {
-	return s.ObservedGeneration != was.ObservedGeneration || s.UpdatedReplicas > was.UpdatedReplicas || s.AvailableReplicas > was.AvailableReplicas ||
-		s.Replicas-s.UpdatedReplicas < was.Replicas-was.UpdatedReplicas
-}
-
-// second is a time as a status holds it.
-func second(t time.Time) *metav1.Time { return &metav1.Time{Time: t.UTC().Truncate(time.Second)} }
-
-func one(is bool) int {
-	if is {
-		return 1
-	}
-	return 0
 }
