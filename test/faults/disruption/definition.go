@@ -17,8 +17,9 @@ import (
 // settled bounds the waits for the control plane itself.
 const settled = 60 * time.Second
 
+// definitions are the CRDs, at the server where they are made: that of custom resources, if they have one of their own (docs/storage.md).
 func (g *environment) definitions() dynamic.ResourceInterface {
-	return g.dynamic.Resource(runtimeschema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	return g.defined.Resource(runtimeschema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 }
 
 // versions of a CRD; the caller may change them in place.

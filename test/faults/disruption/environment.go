@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"stoic/cli/cluster"
@@ -26,6 +27,7 @@ type environment struct {
 	Env
 	cluster *cluster.Cluster
 	dynamic dynamic.Interface
+	defined dynamic.Interface // the server that has the CRDs
 	typed   kubernetes.Interface
 	// stretch is how much longer than on a machine that has time everything takes.
 	stretch float64
@@ -35,7 +37,10 @@ type environment struct {
 
 // on runs a plan on a control plane of its own, which has the operator's permissions and the kinds of the given files.
 func on(ctx context.Context, env Env, crds []string, do func(context.Context, *environment) error) (err error) {
-	o := cluster.Options{Source: filepath.Join(env.Root, "localcluster"), Users: map[string]string{user: operator.User}, Store: operator.Store(), CRDs: crds}
+	o := cluster.Options{Source: filepath.Join(env.Root, "localcluster"), Users: map[string]string{user: operator.User}, Store: operator.Store(), CRs: operator.CRs(), CRDs: crds}
+	if o.CRs == cluster.CRsAggregated {
+		o.CRDs = append([]string{filepath.Join(env.Root, "test/faults/disruption/testdata")}, crds...) // anchors
+	}
 	if o.Program, err = cluster.Build(ctx, o); err != nil {
 		return fmt.Errorf("build the control plane: %w", err)
 	}
@@ -65,18 +70,33 @@ func stretch(took time.Duration) float64 {
 }
 
 func (g *environment) connect() error {
-	config, err := clientcmd.BuildConfigFromFlags("", g.cluster.Kubeconfig())
+	config, err := administrator(g.cluster.Kubeconfig())
 	if err != nil {
-		return fmt.Errorf("read the administrator's kubeconfig: %w", err)
+		return err
 	}
-	config.QPS = -1
 	if g.dynamic, err = dynamic.NewForConfig(config); err != nil {
 		return fmt.Errorf("make the untyped client: %w", err)
 	}
 	if g.typed, err = kubernetes.NewForConfig(config); err != nil {
 		return fmt.Errorf("make the typed client: %w", err)
 	}
+	if config, err = administrator(g.cluster.DefinitionsKubeconfig()); err != nil {
+		return err
+	}
+	if g.defined, err = dynamic.NewForConfig(config); err != nil {
+		return fmt.Errorf("make the client for CRDs: %w", err)
+	}
 	return nil
+}
+
+// administrator is the one of a kubeconfig, without a limit of requests.
+func administrator(kubeconfig string) (*rest.Config, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("read the administrator's kubeconfig: %w", err)
+	}
+	config.QPS = -1
+	return config, nil
 }
 
 func (g *environment) namespace(ctx context.Context, name string) error {
