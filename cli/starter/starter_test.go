@@ -43,7 +43,7 @@ func TestWhateverIsChecked(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"types.go", "decide.go", "decide_test.go", "integration_test.go", "cmd/main.go", "doc.go", "go.mod", "go.sum", ".gitignore", "Makefile",
-			"README.md", "Dockerfile", "deploy/rbac.yaml", "deploy/deployment.yaml", "deploy/namespace.yaml", "deploy/kustomization.yaml"} {
+			"README.md", "Dockerfile", "deploy/rbac.yaml", "deploy/users.yaml", "deploy/deployment.yaml", "deploy/namespace.yaml", "deploy/kustomization.yaml"} {
 			if len(files[name]) == 0 || strings.Contains(string(files[name]), "<no value>") {
 				t.Fatalf("%s: %q", name, files[name])
 			}

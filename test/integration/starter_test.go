@@ -50,7 +50,8 @@ func starterRights(t *testing.T, folder string) {
 		t.Fatalf("make build: %v\n%s", err, out)
 	}
 	r := bareRig(t, cluster.Options{Nodes: -1, Strict: true, Users: map[string]string{"widget": account}, CRDs: []string{deploy + "/crd"}})
-	r.kubectl(t, nil, "apply", "-f", deploy+"/namespace.yaml", "-f", deploy+"/rbac.yaml")
+	r.kubectl(t, nil, "apply", "-f", deploy+"/namespace.yaml", "-f", deploy+"/rbac.yaml", "-f", deploy+"/users.yaml")
+	t.Run("users", func(t *testing.T) { starterUsers(t, r) })
 	start := func() *process {
 		return r.asShipped(t, filepath.Join(folder, "bin/widget-operator"), "widget", deploy+"/deployment.yaml", "widget-operator")
 	}
@@ -75,4 +76,26 @@ func starterRights(t *testing.T, folder string) {
 	finalizersAreGuarded(t, r, "finalizers", guards, deploy+"/rbac.yaml")
 	p.stop(t)
 	eachRightIsUsed(t, r, guards, deploy+"/rbac.yaml")
+}
+
+// starterUsers: Kubernetes' own roles are about Widgets, too; nobody but the operator writes their status.
+func starterUsers(t *testing.T, r *rig) {
+	ns := r.namespace(t, "people")
+	for user, role := range map[string]string{"alice": "admin", "eve": "edit", "victor": "view"} {
+		r.kubectl(t, nil, "-n", ns, "create", "rolebinding", user, "--clusterrole="+role, "--user="+user)
+	}
+	for _, user := range []string{"alice", "eve", "victor"} {
+		for _, verb := range []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"} {
+			reads := verb == "get" || verb == "list" || verb == "watch"
+			of, status := right{verb, "apps.example.com", "widgets"}, right{verb, "apps.example.com", "widgets/status"}
+			if reads || user != "victor" {
+				await(t, user+" to have the right to "+of.String(), func() (bool, string) { return r.mayIn(t, user, ns, of), "no" }) // roles are aggregated after a moment
+			} else if r.mayIn(t, user, ns, of) {
+				t.Errorf("%s has the right to %s", user, of)
+			}
+			if r.mayIn(t, user, ns, status) != (verb == "get") {
+				t.Errorf("%s: only get of the status must be allowed; %s is not so", user, verb)
+			}
+		}
+	}
 }
