@@ -1,7 +1,9 @@
 package controller
 
 import (
+	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +24,11 @@ type gatherer struct {
 	Spec              struct {
 		Gathers string `json:"gathers" stoic:"required"`
 	} `json:"spec"`
+	Status gathererStatus `json:"status,omitempty"`
+}
+
+type gathererStatus struct {
+	Pods []string `json:"pods,omitempty"`
 }
 
 // gathering is a server with a controller of gatherers, and what their decisions saw last, by name.
@@ -30,6 +37,7 @@ type gathering struct {
 	controller *Controller
 	mu         sync.Mutex
 	last       map[string]schema.Observed // by name
+	creates    bool                       // a plan for an object without pods creates the first of pod-0, pod-1, ... whose name is free
 }
 
 const gatherersPath = "/apis/example.com/v1/namespaces/ns/gatherers/"
@@ -54,6 +62,16 @@ func newGathering(t *testing.T) *gathering {
 				}
 				for _, c := range o.Children[0].Unclaimed {
 					plan.Patch = append(plan.Patch, c.Release(schema.Pods(), o.Head))
+				}
+				if !g.creates {
+					return plan
+				}
+				taken := o.Taken(schema.Pods())
+				for i := 0; len(o.Children[0].Items)+len(plan.Patch)+len(plan.Create) == 0; i++ {
+					if name := fmt.Sprint("pod-", i); !taken[name] {
+						plan.Create = append(plan.Create, schema.PodOf(o.Head, name, map[string]string{"for": "x"}, []byte(`{"spec":{}}`)))
+						plan.Status = &gathererStatus{Pods: []string{name}}
+					}
 				}
 				return plan
 			}, []*Owned{owned})}
@@ -236,5 +254,61 @@ func TestOwnerThatIsGoneAdoptsNothing(t *testing.T) {
 	g.awaitOwners(t, "second", "")
 	if n := g.count("PATCH pods second"); n > 0 {
 		t.Errorf("%d patches for an owner that is gone", n)
+	}
+}
+
+// left is a pod that the cache shows as a deleted object's, and that has no controller any more. The watch of pods is held.
+func (g *gathering) left(t *testing.T, name string) {
+	t.Helper()
+	g.pod(name, "x", ref("Gatherer", "a", "old", true))
+	start(t, g.controller)
+	eventually(t, "the pod to be seen", func() bool { return g.controller.versionOf(schema.Pods()) != "" })
+	g.locked(func() {
+		g.held["pods"] = true
+		orphan := maps.Clone(g.At(podsPath + name))
+		orphan["metadata"] = maps.Clone(orphan["metadata"].(map[string]any))
+		delete(orphan["metadata"].(map[string]any), "ownerReferences")
+		g.store(podsPath+name, orphan)
+	})
+}
+
+// TestOrphanThatIsNotSeenYet: a deleted object has left its pod, and another one of its name and kind wants to create it again. The cache does
+// not show yet that the pod has no controller any more: it is waited for, and adopted; nobody hears of a conflict of names.
+func TestOrphanThatIsNotSeenYet(t *testing.T) {
+	g := newGathering(t)
+	g.creates = true
+	g.left(t, "pod-0")
+	g.gatherer("a", "2", "x")
+	eventually(t, "the pod to be looked at, whose name is taken", func() bool { return g.count("GET pods pod-0") > 0 })
+	g.locked(func() { g.held["pods"] = false })
+	g.awaitOwners(t, "pod-0", "Gatherer a!")
+	if pods := g.names("pods"); !slices.Equal(pods, []string{"pod-0"}) || g.hasEvent("NameConflict") {
+		t.Errorf("there are the pods %v; a conflict of names is told: %v", pods, g.hasEvent("NameConflict"))
+	}
+}
+
+// TestOrphanOfAnOlderOwner: the pod whose name is taken has been seen, in the cache or by a reading of the API server where the cache lags,
+// and another object has the better claim: that is a conflict of names.
+func TestOrphanOfAnOlderOwner(t *testing.T) {
+	for name, held := range map[string]bool{"in the cache": false, "read": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // one waits for consistency.Patience
+			g := newGathering(t)
+			g.creates = true
+			g.locked(func() {
+				g.refuse = func(verb, resource, name string) *refusing { // the older one does not get it for the moment
+					if verb == http.MethodPatch && resource == "pods" {
+						return &refusing{code: http.StatusServiceUnavailable, message: "later"}
+					}
+					return nil
+				}
+			})
+			g.gatherer("older", "1", "x")
+			g.left(t, "pod-0")
+			g.locked(func() { g.held["pods"] = held })
+			g.gatherer("younger", "2", "x")
+			eventuallyWithin(t, patient, "the younger one to be told that the name is taken", func() bool { return g.hasEvent("NameConflict") })
+			g.awaitOwners(t, "pod-0", "")
+		})
 	}
 }

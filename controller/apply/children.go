@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"stoic/controller/consistency"
 	"stoic/controller/lean"
 	"stoic/schema"
 )
@@ -112,6 +113,8 @@ func (a *Applier) createOne(ctx context.Context, head *schema.Head, o schema.Obj
 //	this very object, but it is not selected         its labels are written if Owned.Relabel; else it is reported and
 //	                                                 never touched: the cache will not show it
 //	a deleted object of the same name and kind       wait for garbage collection
+//	none, where such may be claimed (Owned.Claims)   wait until the cache shows it: whoever was its owner in the cache has
+//	                                                 left it, or gone, and it may be this very object's now
 //	any other, none                                  a conflict: reported, never touched
 //	(the object has gone meanwhile)                  retry
 func (a *Applier) resolveAlreadyExists(ctx context.Context, head *schema.Head, o schema.Object) error {
@@ -128,8 +131,17 @@ func (a *Applier) resolveAlreadyExists(ctx context.Context, head *schema.Head, o
 		return a.adopt(ctx, head, o, got)
 	case sameKind && owner.Name == head.Meta.Name:
 		return &writeError{"create", o.Resource, o.Name, errOldOwner}
+	case owner == nil && a.isUnseen(head, o.Resource, got):
+		a.wrote(head, o.Resource, got.ResourceVersion)
+		return &writeError{"create", o.Resource, o.Name, ErrBehind}
 	}
 	return &conflictError{o, head.Resource.Kind + " " + head.Meta.Name, a.Noun}
+}
+
+// isUnseen says whether an object that owners may claim was decided on without seeing it as it is now.
+func (a *Applier) isUnseen(head *schema.Head, r schema.Resource, got *metav1.ObjectMeta) bool {
+	d := a.dependents(r)
+	return d != nil && d.Claims != nil && !a.Store.IsLive(head.Meta.UID) && !consistency.Reached(d.Version(), got.ResourceVersion)
 }
 
 // isOfKind says whether an owner reference names a kind of our group. At which version does not matter: the reference may
