@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"stoic/examples/operators/foo"
@@ -169,12 +171,15 @@ func deploymentFirst(c *oracle.Case) []string {
 }
 
 // successors: the operator deletes an object of a resource, of a subject that stays, only if enough of the subject's others
-// exist.
+// exist. One that somebody has taken away a moment ago counts: the operator cannot have seen that before it sent the deletion.
 func successors(c *oracle.Case, of schema.GroupVersionResource, enough func(subject *unstructured.Unstructured, others []*unstructured.Unstructured) bool) (found []string) {
+	const moment = time.Second
 	var subject *unstructured.Unstructured
 	var objects []*unstructured.Unstructured
+	lost := map[types.UID]time.Time{} // when somebody took what was the subject's
 	for _, v := range c.Versions {
 		same := func(u *unstructured.Unstructured) bool { return u.GetUID() == v.Object.GetUID() }
+		isOurs := func(u *unstructured.Unstructured) bool { return subject != nil && history.Owner(u) == subject.GetUID() }
 		switch {
 		case c.Is(v) && v.Type == watch.Deleted:
 			subject = nil
@@ -183,14 +188,20 @@ func successors(c *oracle.Case, of schema.GroupVersionResource, enough func(subj
 		case v.Resource != of:
 		case v.Type == watch.Deleted:
 			objects = slices.DeleteFunc(objects, same)
-			if subject == nil || subject.GetDeletionTimestamp() != nil || history.Owner(v.Object) != subject.GetUID() || !c.Deleted(v) {
+			if subject == nil || subject.GetDeletionTimestamp() != nil || !isOurs(v.Object) || !c.Deleted(v) {
 				continue
 			}
-			others := slices.DeleteFunc(slices.Clone(objects), func(u *unstructured.Unstructured) bool { return history.Owner(u) != subject.GetUID() })
+			others := slices.DeleteFunc(slices.Clone(objects), func(u *unstructured.Unstructured) bool {
+				at, taken := lost[u.GetUID()]
+				return !isOurs(u) && !(taken && v.At.Sub(at) < moment)
+			})
 			if !enough(subject, others) {
 				found = append(found, fmt.Sprintf("%s %s is deleted while there are only %d others, at resourceVersion %s", v.Object.GetKind(), v.Object.GetName(), len(others), v.Object.GetResourceVersion()))
 			}
 		default:
+			if slices.ContainsFunc(objects, func(u *unstructured.Unstructured) bool { return same(u) && isOurs(u) && !isOurs(v.Object) }) {
+				lost[v.Object.GetUID()] = v.At
+			}
 			objects = append(slices.DeleteFunc(objects, same), v.Object)
 		}
 	}

@@ -3,6 +3,7 @@ package scenario
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
@@ -12,12 +13,12 @@ import (
 	"stoic/test/faults/proxy"
 )
 
-// versionsOf a run: each line is "TYPE KIND NAME UID" and more in YAML.
+// versionsOf a run, 600 ms apart: each line is "TYPE KIND NAME UID" and more in YAML.
 func versionsOf(t *testing.T, resources map[string]schema.GroupVersionResource, lines []string) (versions []history.Version) {
 	t.Helper()
 	for i, line := range lines {
 		words := strings.SplitN(line, " ", 5)
-		versions = append(versions, history.Version{Type: watch.EventType(words[0]), Resource: resources[words[1]], Object: object(t, "ns", words[2], i+1, words[1], words[3], words[4:])})
+		versions = append(versions, history.Version{At: time.UnixMilli(int64(600 * i)), Type: watch.EventType(words[0]), Resource: resources[words[1]], Object: object(t, "ns", words[2], i+1, words[1], words[3], words[4:])})
 	}
 	return versions
 }
@@ -44,6 +45,8 @@ func TestSuccessors(t *testing.T) {
 		"another Deployment":       {foos(), []string{"ADDED" + foo, "ADDED" + a, "ADDED" + b, "DELETED" + a}, "a", ""},
 		"no other Deployment":      {foos(), []string{"ADDED" + foo, "ADDED" + a, "DELETED" + a}, "a", "Deployment f-a is deleted while there are only 0 others"},
 		"one of somebody else":     {foos(), []string{"ADDED" + foo, "ADDED" + a, "ADDED Deployment f-b b {}", "DELETED" + a}, "a", "Deployment f-a is deleted while there are only 0 others"},
+		"taken a moment ago":       {foos(), []string{"ADDED" + foo, "ADDED" + a, "ADDED" + b, "MODIFIED Deployment f-b b {}", "DELETED" + a}, "a", ""},
+		"taken before":             {foos(), []string{"ADDED" + foo, "ADDED" + a, "ADDED" + b, "MODIFIED Deployment f-b b {}", "MODIFIED" + foo, "DELETED" + a}, "a", "Deployment f-a is deleted while there are only 0 others"},
 		"deleted by somebody":      {foos(), []string{"ADDED" + foo, "ADDED" + a, "DELETED" + a}, "", ""},
 		"the Foo is being deleted": {foos(), []string{"ADDED" + foo, "ADDED" + a, "MODIFIED" + going, "DELETED" + a}, "a", ""},
 		"the Foo is gone":          {foos(), []string{"ADDED" + foo, "ADDED" + a, "DELETED" + foo, "DELETED" + a}, "a", ""},
