@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +18,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/retry"
 
+	"stoic/cli/cluster"
+	"stoic/test/operator"
 	"stoic/test/served"
 	"stoic/training"
 )
@@ -64,6 +67,23 @@ func (r *rig) redefine(t *testing.T, path string) {
 		if err != nil {
 			t.Fatalf("replace the definition %s: %v", crd.GetName(), err)
 		}
+		r.awaitShortNames(t, crd)
+	}
+}
+
+// awaitShortNames waits until kubectl knows a kind by its short names: of a server that it passes requests on to, the API server asks only once
+// a minute what it serves.
+func (r *rig) awaitShortNames(t *testing.T, crd *unstructured.Unstructured) {
+	t.Helper()
+	if operator.CRs() != cluster.CRsAggregated {
+		return
+	}
+	short, _, _ := unstructured.NestedStringSlice(crd.Object, "spec", "names", "shortNames")
+	for _, name := range short {
+		operator.Await(t, 2*time.Minute, name+" to be known", func() (bool, string) {
+			out, err := r.tryKubectl(nil, "get", name, "-A")
+			return err == nil, out
+		})
 	}
 }
 
