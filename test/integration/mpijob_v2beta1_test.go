@@ -27,7 +27,7 @@ func TestMPIJobV2Beta1(t *testing.T) {
 	r = r.of(v2beta1.MPIJob())
 	r.awaitEstablished(t, r.kind)
 	r.apply(t, "default", "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: malformed}\nspec: {mpiReplicaSpecs: [7], runPolicy: often}\n")
-	r.kubectl(t, nil, "replace", "-f", filepath.Join(root, "deploy/mpijob-v2beta1/mpijobs.yaml"))
+	r.redefine(t, filepath.Join(root, "deploy/mpijob-v2beta1/mpijobs.yaml"))
 	r.kubectl(t, nil, "apply", "--dry-run=server", "--validate=strict", "-f", filepath.Join(root, "examples/mpi-v2beta1.yaml"))
 	t.Run("adopted", func(t *testing.T) { mpi2Adopted(t, r) })
 	t.Run("killed", func(t *testing.T) { mpi2Killed(t, r) })
