@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"stoic/test/operator"
 )
 
 // newOperator writes an operator into a new folder, and returns the folder and what is printed.
@@ -22,11 +24,11 @@ func newOperator(t *testing.T, args ...string) (folder, out string) {
 	return folder, out
 }
 
-// shell runs a command line in a folder. A make in it is one that a person starts: it has no options and variables of the make that runs this test.
+// shell runs a command line in a folder.
 func shell(t *testing.T, folder, line string) (out string) {
 	t.Helper()
-	cmd := exec.Command("env", "-u", "MAKEFLAGS", "-u", "MFLAGS", "-u", "MAKELEVEL", "bash", "-c", line)
-	cmd.Dir = folder
+	cmd := exec.Command("bash", "-c", line)
+	cmd.Dir, cmd.Env = folder, operator.OutsideMake()
 	text, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", line, err, text)

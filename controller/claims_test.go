@@ -272,8 +272,8 @@ func (g *gathering) left(t *testing.T, name string) {
 	})
 }
 
-// TestOrphanThatIsNotSeenYet: a deleted object has left its pod, and another one of its name and kind wants to create it again. The cache does
-// not show yet that the pod has no controller any more: it is waited for, and adopted; nobody hears of a conflict of names.
+// TestOrphanThatIsNotSeenYet: a deleted object has orphaned its pod, and another one of its name and kind plans a pod of that name. The cache
+// still shows the old controller: the reconcile waits for the cache and adopts the pod, without an event NameConflict.
 func TestOrphanThatIsNotSeenYet(t *testing.T) {
 	g := newGathering(t)
 	g.creates = true
@@ -283,7 +283,7 @@ func TestOrphanThatIsNotSeenYet(t *testing.T) {
 	g.locked(func() { g.held["pods"] = false })
 	g.awaitOwners(t, "pod-0", "Gatherer a!")
 	if pods := g.names("pods"); !slices.Equal(pods, []string{"pod-0"}) || g.hasEvent("NameConflict") {
-		t.Errorf("there are the pods %v; a conflict of names is told: %v", pods, g.hasEvent("NameConflict"))
+		t.Errorf("pods %v, event NameConflict: %v", pods, g.hasEvent("NameConflict"))
 	}
 }
 
@@ -307,7 +307,7 @@ func TestOrphanOfAnOlderOwner(t *testing.T) {
 			g.left(t, "pod-0")
 			g.locked(func() { g.held["pods"] = held })
 			g.gatherer("younger", "2", "x")
-			eventuallyWithin(t, patient, "the younger one to be told that the name is taken", func() bool { return g.hasEvent("NameConflict") })
+			eventuallyWithin(t, patient, "the event NameConflict of the younger one", func() bool { return g.hasEvent("NameConflict") })
 			g.awaitOwners(t, "pod-0", "")
 		})
 	}

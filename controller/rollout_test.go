@@ -47,7 +47,7 @@ func TestRolloutBoundsReplace(t *testing.T) {
 	})
 }
 
-// TestSelectedBy: a well-formed object claims what its selector selects; one that is rejected, or whose selector nobody can read, nothing.
+// TestSelectedBy: a well-formed object claims what its selector selects; a rejected one, and one with an invalid selector, claims nothing.
 func TestSelectedBy(t *testing.T) {
 	claims := SelectedBy(func(w *widget) *metav1.LabelSelector {
 		if w.Name == "none" {

@@ -113,8 +113,8 @@ func (a *Applier) createOne(ctx context.Context, head *schema.Head, o schema.Obj
 //	this very object, but it is not selected         its labels are written if Owned.Relabel; else it is reported and
 //	                                                 never touched: the cache will not show it
 //	a deleted object of the same name and kind       wait for garbage collection
-//	none, where such may be claimed (Owned.Claims)   wait until the cache shows it: whoever was its owner in the cache has
-//	                                                 left it, or gone, and it may be this very object's now
+//	none, and Owned.Claims may select the object,    wait for the cache: it may be an orphan that this very object
+//	which the cache does not show at this version    adopts
 //	any other, none                                  a conflict: reported, never touched
 //	(the object has gone meanwhile)                  retry
 func (a *Applier) resolveAlreadyExists(ctx context.Context, head *schema.Head, o schema.Object) error {
@@ -138,7 +138,7 @@ func (a *Applier) resolveAlreadyExists(ctx context.Context, head *schema.Head, o
 	return &conflictError{o, head.Resource.Kind + " " + head.Meta.Name, a.Noun}
 }
 
-// isUnseen says whether an object that owners may claim was decided on without seeing it as it is now.
+// isUnseen says whether the plan was made from a cache that is older than this object, of a resource of which owners claim orphans.
 func (a *Applier) isUnseen(head *schema.Head, r schema.Resource, got *metav1.ObjectMeta) bool {
 	d := a.dependents(r)
 	return d != nil && d.Claims != nil && !a.Store.IsLive(head.Meta.UID) && !consistency.Reached(d.Version(), got.ResourceVersion)

@@ -118,7 +118,7 @@ func (r *rig) storeBeside(t *testing.T) {
 	t.Helper()
 	r.awaitEstablished(t, r.kind)
 	if r.kind.Selectors { // with the subresource the API server refuses a spec in which it cannot read the number of workers
-		r.patchDefinition(t, r.kind.Plural+"."+r.kind.Group, `[{"op":"remove","path":"/spec/versions/0/subresources/scale"}]`)
+		r.patchDefinition(t, definitionOf(r.kind), `[{"op":"remove","path":"/spec/versions/0/subresources/scale"}]`)
 	}
 	ns := r.namespace(t, r.besideSpace())
 	for _, name := range append(slices.Sorted(maps.Keys(malformations)), "healthy") {

@@ -118,7 +118,7 @@ func (r *rig) awaitEstablished(t *testing.T, kind *training.Kind) {
 	t.Helper()
 	crds := r.definitions(t)
 	await(t, kind.Plural+" to be served", func() (bool, string) {
-		crd, err := crds.Get(t.Context(), kind.Plural+"."+kind.Group, metav1.GetOptions{})
+		crd, err := crds.Get(t.Context(), definitionOf(kind), metav1.GetOptions{})
 		if err != nil {
 			return false, err.Error()
 		}
@@ -126,6 +126,9 @@ func (r *rig) awaitEstablished(t *testing.T, kind *training.Kind) {
 		return strings.HasPrefix(is, "True "), is
 	})
 }
+
+// definitionOf a kind is the name of its CRD.
+func definitionOf(kind *training.Kind) string { return kind.Plural + "." + kind.Group }
 
 // definitionsIn a manifest, which has one, or in all manifests of a folder.
 func definitionsIn(t *testing.T, path string) (all []*unstructured.Unstructured) {

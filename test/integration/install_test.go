@@ -86,7 +86,7 @@ func TestInstall(t *testing.T) {
 }
 
 func crdOf(kind *training.Kind) string {
-	return "customresourcedefinition.apiextensions.k8s.io/" + kind.Plural + "." + kind.Group
+	return "customresourcedefinition.apiextensions.k8s.io/" + definitionOf(kind)
 }
 
 // checkEach line ends as wanted, and there is one for each object.

@@ -143,7 +143,7 @@ func (l leading) storeMalformed(t *testing.T, r *rig) {
 	t.Helper()
 	ns := r.namespace(t, l.space("malformed"))
 	if l.kind.Selectors { // with the subresource the API server refuses a spec in which it cannot read the number of workers
-		r.patchDefinition(t, l.kind.Plural+"."+l.kind.Group, `[{"op":"remove","path":"/spec/versions/0/subresources/scale"}]`)
+		r.patchDefinition(t, definitionOf(l.kind), `[{"op":"remove","path":"/spec/versions/0/subresources/scale"}]`)
 	}
 	for name, m := range l.malformedSpecs() {
 		r.kubectl(t, []byte(fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q},"spec":%s}`, l.kind.APIVersion(), l.kind.Name, name, m.spec)),

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"stoic/cli/cluster"
+	"stoic/test/operator"
 )
 
 // TestStarter: operators as `stoic init operator` writes them pass their own tests, one of which runs them on a control plane under
@@ -44,8 +45,8 @@ func TestStarter(t *testing.T) {
 func starterRights(t *testing.T, folder string) {
 	const account = "system:serviceaccount:widget-operator:widget-operator"
 	deploy := filepath.Join(folder, "deploy")
-	made := exec.Command("env", "-u", "MAKEFLAGS", "-u", "MFLAGS", "-u", "MAKELEVEL", "make", "build") // without the options of the make that runs this test
-	made.Dir = folder
+	made := exec.Command("make", "build")
+	made.Dir, made.Env = folder, operator.OutsideMake()
 	if out, err := made.CombinedOutput(); err != nil {
 		t.Fatalf("make build: %v\n%s", err, out)
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,6 +77,15 @@ func Await(t test, limit time.Duration, what string, holds func() (ok bool, saw 
 		}
 	}
 	t.Fatal(fmt.Sprintf("waited %v for %s; saw %s", limit, what, saw))
+}
+
+// OutsideMake is the environment of a command whose make is one that a person starts: without the options and variables of the make that
+// runs the test.
+func OutsideMake() []string {
+	return slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return name == "MAKEFLAGS" || name == "MFLAGS" || name == "MAKELEVEL"
+	})
 }
 
 // Overlay writes a kustomization outside of a folder, and returns where; $ in its text stands for the folder.
