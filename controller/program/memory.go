@@ -2,7 +2,6 @@ package program
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"time"
 
 	"go.uber.org/zap"
 )
@@ -24,8 +22,6 @@ const (
 	memoryShare = 90
 	// minMemory: a limit below it says nothing of use, and a collector that tries to keep it never stops.
 	minMemory = 16 << 20
-	// unreadLook is how often it is looked whether all objects have been read, and freeEvery how often memory is given back then.
-	unreadLook, freeEvery = time.Second, time.Minute
 	// wordyFile bounds what is read of a file that says which control group a process is in, or what its limit is.
 	wordyFile = 64 << 10
 )
@@ -50,23 +46,6 @@ func keepWithin(root fs.FS, explicit string, set func(int64) int64, log *zap.Log
 		soft := limit / 100 * memoryShare
 		set(soft)
 		log.Info("memory", zap.Int64("containerLimit", limit), zap.Int64("GOMEMLIMIT", soft))
-	}
-}
-
-// returnUnused gives memory back to the system when all objects have been read, and every minute from then on, until ctx ends. Reading
-// and reconciling takes several times the memory that the objects need afterwards, and by itself the Go runtime keeps up to twice of
-// what is in use. A call of free costs a garbage collection.
-func returnUnused(ctx context.Context, unread func() string, free func()) {
-	for wait := unreadLook; ; {
-		if unread() == "" {
-			free()
-			wait = freeEvery
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(wait):
-		}
 	}
 }
 

@@ -1,13 +1,9 @@
 package program
 
 import (
-	"context"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
-	"testing/synctest"
-	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
@@ -71,25 +67,4 @@ func TestKeepWithin(t *testing.T) {
 			t.Errorf("%s: limit %d, lines %v, want %d and %d lines", name, got, lines.All(), test.want, test.lines)
 		}
 	}
-}
-
-// TestReturnUnused: not before all objects have been read, then at once and every minute, but not while a resource is read again.
-func TestReturnUnused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		at := func() int { return int(time.Since(began) / time.Second) }
-		unread := func() string {
-			if at() < 30 || at() >= 100 && at() < 250 {
-				return "tfjobs"
-			}
-			return ""
-		}
-		var freed []int
-		ctx, end := context.WithTimeout(t.Context(), 6*time.Minute)
-		defer end()
-		returnUnused(ctx, unread, func() { freed = append(freed, at()) })
-		if want := []int{30, 90, 270, 330}; !slices.Equal(freed, want) {
-			t.Errorf("returned at %v, want %v", freed, want)
-		}
-	})
 }

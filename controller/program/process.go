@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -85,7 +84,7 @@ func (p Process) Run(ctx context.Context) error {
 		})
 	}
 	group.Go(func() error {
-		returnUnused(ctx, c.Unread, debug.FreeOSMemory)
+		goCollector().keepSmall(ctx, c.Unread)
 		return nil
 	})
 	group.Go(func() error {

@@ -139,7 +139,8 @@ Usage:
 Flags:
 %s
 Environment: KUBECONFIG, MY_POD_NAMESPACE (instead of --leader-election-namespace), MY_POD_NAME (who holds the lease),
-GOMEMLIMIT (instead of nine tenths of the container's memory limit).
+GOMEMLIMIT (instead of nine tenths of the container's memory limit), GOGC (instead of 100, or 50 where more than 32 MiB
+are in use).
 `, p.Short, p.Name, all.FlagUsages())
 }
 
