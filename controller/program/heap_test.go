@@ -14,7 +14,7 @@ import (
 )
 
 // TestKeepSmall: memory is given back not before all objects have been read, then at once and every minute, but not while a resource is
-// read again. The collector is set only when that changes, and within a second while objects are read.
+// read again. The collector is set only when its share changes, and within a second while objects are read.
 func TestKeepSmall(t *testing.T) {
 	for name, test := range map[string]struct {
 		ours bool // GOGC is not set

@@ -61,7 +61,7 @@ func (l layout) arguments(part string, p ports, o Options) []string {
 	case apiserver:
 		return l.serverArguments(p, o)
 	case definitionsServer:
-		return l.definitionsServerArguments(p)
+		return l.definitionsServerArguments(p, o)
 	case controllers:
 		return l.controllerArguments(p, o)
 	case scheduler:
@@ -127,8 +127,10 @@ func (l layout) serverArguments(p ports, o Options) []string {
 // strictArguments: who makes an object whose owner is to wait for it must have the right to update the owner's finalizers, and who
 // watches must list first, as with API servers that do not stream lists.
 func strictArguments() []string {
-	return []string{"--enable-admission-plugins=OwnerReferencesPermissionEnforcement", "--feature-gates=WatchList=false"}
+	return []string{"--enable-admission-plugins=OwnerReferencesPermissionEnforcement", noWatchLists}
 }
+
+const noWatchLists = "--feature-gates=WatchList=false"
 
 // chosenControllers leave out what has no meaning without clouds, volumes and
 // real kubelets. The node lifecycle is out because nobody renews leases.

@@ -34,15 +34,20 @@ const serviceSpace = "kube-system"
 
 func (o Options) isAggregated() bool { return o.CRs == aggregated }
 
-// definitionsServerArguments: the server asks the API server who may do what, and for the authority of the front proxy.
-func (l layout) definitionsServerArguments(p ports) []string {
+// definitionsServerArguments: the server asks the API server who may do what, and for the authority of the front proxy. It has no
+// plugin that asks for rights to the finalizers of owners.
+func (l layout) definitionsServerArguments(p ports, o Options) []string {
 	own := "=" + l.config(definitionsServer+".kubeconfig")
-	return append(l.storeClientArguments(p),
+	args := append(l.storeClientArguments(p),
 		"--bind-address=127.0.0.1", "--secure-port="+strconv.Itoa(p.Definitions),
 		"--tls-cert-file="+l.secret("server.crt"), "--tls-private-key-file="+l.secret("server.key"), "--client-ca-file="+l.secret("ca.crt"),
 		"--kubeconfig"+own, "--authentication-kubeconfig"+own, "--authorization-kubeconfig"+own,
 		"--enable-priority-and-fairness=false", "--profiling=false",
 	)
+	if o.Strict {
+		args = append(args, noWatchLists)
+	}
+	return args
 }
 
 // storeClientArguments are those of whoever keeps its objects in the store.

@@ -251,17 +251,21 @@ func TestGangSchedulingOnDemand(t *testing.T) {
 	}
 }
 
-// TestStrictOnDemand: the API server alone is strict.
+// TestStrictOnDemand: the API server alone asks for rights to finalizers, and whoever serves objects does not begin a watch with them.
 func TestStrictOnDemand(t *testing.T) {
 	o, err := ParseOptions([]string{"--dir", t.TempDir(), "--strict"}, io.Discard)
 	if err != nil || !o.Strict {
 		t.Fatal(o, err)
 	}
-	for part, knows := range map[string]bool{store: false, apiserver: true, controllers: false, scheduler: false, kubelets: false} {
+	for part, want := range map[string]struct{ finalizers, lists bool }{
+		store: {}, apiserver: {finalizers: true, lists: true}, definitionsServer: {lists: true}, controllers: {}, scheduler: {}, kubelets: {}} {
 		for _, asked := range []bool{true, false} {
 			o.Strict = asked
 			args := strings.Join(layout{dir: "/d"}.arguments(part, ports{}, o), " ")
-			if got := strings.Contains(args, "OwnerReferencesPermissionEnforcement"); got != (knows && asked) {
+			if got := strings.Contains(args, "OwnerReferencesPermissionEnforcement"); got != (want.finalizers && asked) {
+				t.Errorf("%s, asked for %v: %s", part, asked, args)
+			}
+			if got := strings.Contains(args, "WatchList=false"); got != (want.lists && asked) {
 				t.Errorf("%s, asked for %v: %s", part, asked, args)
 			}
 		}

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"stoic/cli/cluster"
 	"stoic/schema"
+	"stoic/test/operator"
 	"stoic/training"
 )
 
@@ -19,12 +21,13 @@ const separateServer = "apiextensions-apiserver"
 
 // TestAggregatedCustomResources: custom resources are served by a server of their own behind the API server (docs/storage.md). The
 // operator runs jobs and rejects malformed ones as ever. The server is cut off for a minute: requests for all else are answered, and
-// the operator goes on by itself when it is back, with the pods that there were.
+// the operator goes on by itself when it is back, with the pods that there were. One that starts meanwhile is alive, and not ready, as
+// it does not know what there is.
 func TestAggregatedCustomResources(t *testing.T) {
 	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{CRs: cluster.CRsAggregated, CRDs: []string{filepath.Join(root, "deploy/crd")}})
 	r.permit(t)
-	ns, other := r.namespace(t, "separate"), r.namespace(t, "terminating")
+	ns, other, second := r.namespace(t, "separate"), r.namespace(t, "terminating"), r.namespace(t, "second")
 	p := r.operator(t, ns)
 	const worker = "\n  tfReplicaSpecs: {Worker: {template: {spec: {containers: [{name: tensorflow, image: x%s}]}}}}\n"
 	r.apply(t, ns, manifest("short", fmt.Sprintf(worker, "")))
@@ -39,6 +42,8 @@ func TestAggregatedCustomResources(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.endPods(t, ns, "short")
+	started := &process{operator.Started(t, r.operatorOptions(t, second))}
+	started.answers(t, http.StatusServiceUnavailable)
 	if err := r.typed.CoreV1().Namespaces().Delete(t.Context(), other, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -57,6 +62,9 @@ func TestAggregatedCustomResources(t *testing.T) {
 	if err := r.cluster.Revive(separateServer); err != nil {
 		t.Fatal(err)
 	}
+	started.answers(t, http.StatusOK)
+	r.apply(t, second, manifest("first", fmt.Sprintf(worker, "")))
+	r.awaitState(t, second, "first", training.Running)
 	r.awaitState(t, ns, "short", training.Succeeded)
 	for name, uid := range before {
 		if now := r.podsIn(t, ns)[name]; now != uid {

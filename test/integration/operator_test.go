@@ -13,7 +13,12 @@ type process struct{ *operator.Process }
 // operator runs the operator for one namespace, or for all if ns is empty, until the test ends.
 func (r *rig) operator(t *testing.T, ns string, more ...string) *process {
 	t.Helper()
-	return &process{operator.InTest(t, operator.Options{Command: operator.Stoic(build(t, ".", r.flags...)), Kubeconfig: r.cluster.UserKubeconfig("operator"), Namespace: ns, Flags: more})}
+	return &process{operator.InTest(t, r.operatorOptions(t, ns, more...))}
+}
+
+func (r *rig) operatorOptions(t *testing.T, ns string, more ...string) operator.Options {
+	t.Helper()
+	return operator.Options{Command: operator.Stoic(build(t, ".", r.flags...)), Kubeconfig: r.cluster.UserKubeconfig("operator"), Namespace: ns, Flags: more}
 }
 
 // kill ends the operator as a power cut would.
