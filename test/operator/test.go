@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"stoic/cli/cluster"
 )
@@ -58,11 +57,10 @@ func Cluster(t test, o cluster.Options) (*cluster.Cluster, *rest.Config) {
 			t.Error("stop the control plane:", err)
 		}
 	})
-	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig())
+	config, err := AdminConfig(c.Kubeconfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.QPS = -1
 	return c, config
 }
 

@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"k8s.io/client-go/tools/clientcmd"
-
 	"stoic/cli/cluster"
 	"stoic/test/bench/wire"
 	"stoic/test/operator"
@@ -73,11 +71,10 @@ func (o Options) crds() ([]string, error) {
 const v2beta1, mpiJobs = "deploy/mpijob-v2beta1", "mpijobs.yaml"
 
 func (g *Environment) furnish(ctx context.Context, o Options) error {
-	config, err := clientcmd.BuildConfigFromFlags("", g.cluster.Kubeconfig())
+	config, err := operator.AdminConfig(g.cluster.Kubeconfig())
 	if err != nil {
-		return fmt.Errorf("read the administrator's kubeconfig: %w", err)
+		return err
 	}
-	config.QPS = -1
 	if g.Admin, err = wire.Dial(config); err != nil {
 		return err
 	}

@@ -12,8 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"stoic/cli/cluster"
 	"stoic/test/operator"
@@ -70,7 +68,7 @@ func stretch(took time.Duration) float64 {
 }
 
 func (g *environment) connect() error {
-	config, err := administrator(g.cluster.Kubeconfig())
+	config, err := operator.AdminConfig(g.cluster.Kubeconfig())
 	if err != nil {
 		return err
 	}
@@ -80,23 +78,13 @@ func (g *environment) connect() error {
 	if g.typed, err = kubernetes.NewForConfig(config); err != nil {
 		return fmt.Errorf("make the typed client: %w", err)
 	}
-	if config, err = administrator(g.cluster.DefinitionsKubeconfig()); err != nil {
+	if config, err = operator.AdminConfig(g.cluster.DefinitionsKubeconfig()); err != nil {
 		return err
 	}
 	if g.defined, err = dynamic.NewForConfig(config); err != nil {
 		return fmt.Errorf("make the client for CRDs: %w", err)
 	}
 	return nil
-}
-
-// administrator is the one of a kubeconfig, without a limit of requests.
-func administrator(kubeconfig string) (*rest.Config, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		return nil, fmt.Errorf("read the administrator's kubeconfig: %w", err)
-	}
-	config.QPS = -1
-	return config, nil
 }
 
 func (g *environment) namespace(ctx context.Context, name string) error {

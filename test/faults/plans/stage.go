@@ -112,11 +112,10 @@ func Open(ctx context.Context, o Options) (s *Stage, err error) {
 	if s.cluster, err = cluster.Start(ctx, options); err != nil {
 		return s, fmt.Errorf("start the control plane: %w", err)
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", s.cluster.Kubeconfig())
+	config, err := operator.AdminConfig(s.cluster.Kubeconfig())
 	if err != nil {
-		return s, fmt.Errorf("read the administrator's kubeconfig: %w", err)
+		return s, err
 	}
-	config.QPS = -1
 	if s.admin, err = dynamic.NewForConfig(config); err != nil {
 		return s, fmt.Errorf("make the administrator's client: %w", err)
 	}

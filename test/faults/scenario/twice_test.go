@@ -24,8 +24,9 @@ import (
 )
 
 const (
-	root     = "../../.."
-	patience = 3 * time.Minute
+	root = "../../.."
+	// patience is for all of the scenarios, of which many run side by side, on a machine that does other things as well.
+	patience = 6 * time.Minute
 	// settled is longer than the operator puts off anything that it does on its own accord.
 	settled = 3 * time.Second
 )
