@@ -47,6 +47,7 @@ func (r *rig) define(t *testing.T, path string) {
 		if _, err := crds.Create(t.Context(), crd, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}); err != nil {
 			t.Fatalf("define %s: %v", crd.GetName(), err)
 		}
+		r.awaitKnown(t, crd)
 	}
 }
 
@@ -67,19 +68,21 @@ func (r *rig) redefine(t *testing.T, path string) {
 		if err != nil {
 			t.Fatalf("replace the definition %s: %v", crd.GetName(), err)
 		}
-		r.awaitShortNames(t, crd)
+		r.awaitKnown(t, crd)
 	}
 }
 
-// awaitShortNames waits until kubectl knows a kind by its short names: of a server that it passes requests on to, the API server asks only once
-// a minute what it serves.
-func (r *rig) awaitShortNames(t *testing.T, crd *unstructured.Unstructured) {
+// awaitKnown waits until kubectl knows a kind by each of its names: of a server that it passes requests on to, the API server asks only
+// once a minute what it serves.
+func (r *rig) awaitKnown(t *testing.T, crd *unstructured.Unstructured) {
 	t.Helper()
 	if operator.CRs() != cluster.CRsAggregated {
 		return
 	}
+	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+	plural, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "plural")
 	short, _, _ := unstructured.NestedStringSlice(crd.Object, "spec", "names", "shortNames")
-	for _, name := range short {
+	for _, name := range append(short, plural+"."+group) {
 		operator.Await(t, 2*time.Minute, name+" to be known", func() (bool, string) {
 			out, err := r.tryKubectl(nil, "get", name, "-A")
 			return err == nil, out

@@ -14,12 +14,12 @@ import (
 // Where custom resources have a server of their own, nobody can tell a version without kinds from a server that is away.
 func (r *rig) beforeItsCRD(t *testing.T, running *process, start func() *process, crds string, kinds []string, serves func()) {
 	t.Helper()
-	r.undefine(t, crds)
-	running.stop(t)
 	if operator.CRs() == cluster.CRsAggregated {
 		t.Log("a version without kinds is answered with 503, as a server that is away: see TestAggregatedCustomResources")
 		return
 	}
+	r.undefine(t, crds)
+	running.stop(t)
 	p := start() // returns when it is ready
 	for _, path := range []string{"/healthz", "/readyz"} {
 		if code, text := p.Answer(t.Context(), path); code != http.StatusOK {
