@@ -7,9 +7,9 @@
 //	chart/       the same objects as a Helm chart; chartfiles writes what in it follows from the others
 //	monitoring/  alerts and dashboards; generated, see its doc.go
 //
-// Four ways lead to a cluster, and all use the same files: kubectl apply -k deploy installs
-// everything, kubectl apply -f deploy/crd the kinds alone, helm install what its values say, and the
-// program carries the files in itself to install them without a checkout.
+// Three ways lead to a cluster, and all use the same files: kubectl apply -k deploy installs
+// everything, kubectl apply -f deploy/crd the kinds alone, helm install what its values say. The program
+// carries the files in itself: stoic up installs them into its control plane, stoic explain reads the CRDs.
 //
 // The names (namespace kubeflow; Deployment, Service and ServiceAccount training-operator) are those of
 // the operator that this one replaces, so that an apply over it takes over.

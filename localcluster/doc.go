@@ -1,11 +1,11 @@
 // Command localcluster answers the question: how do I get A REAL CONTROL PLANE
 // IN ONE BINARY?
 //
-// It holds etcd, kube-apiserver, kube-controller-manager, kube-scheduler and
-// kwok, the unchanged originals, and a supervisor that runs them as children of
-// itself:
+// It holds etcd, kube-apiserver, apiextensions-apiserver, kube-controller-manager,
+// kube-scheduler and kwok, the unchanged originals, and a supervisor that runs them
+// as children of itself:
 //
-//	localcluster up --dir DIR [--nodes N] [--user NAME=USERNAME[:GROUP,...]]... [--crd PATH]... [--audit] [--history] [--store etcd|kine|URL] [--crs core|aggregated] [--temporary]
+//	localcluster up --dir DIR [--nodes N] [--user NAME=USERNAME[:GROUP,...]]... [--crd PATH]... [--audit] [--history] [--gang-scheduling] [--strict] [--store etcd|kine|URL] [--store-program FILE] [--crs core|aggregated] [--temporary]
 //	localcluster etcd|kube-apiserver|apiextensions-apiserver|kube-controller-manager|kube-scheduler|kwok ARGUMENTS
 //	localcluster version
 //
@@ -23,6 +23,7 @@
 //
 // The folders: access makes certificates and kubeconfigs, simulation says how
 // the nodes and their pods behave, supervise keeps child processes, plane puts
-// the control plane together, parts holds the originals. Only parts imports
-// Kubernetes.
+// the control plane together, parts holds the originals. kubelet deletes pods as a
+// kubelet does, node holds the kubelet and kubectl of a real node, kine is a module
+// of its own. Only parts, kubelet and node import Kubernetes.
 package main

@@ -1,6 +1,6 @@
 // Command faults answers one question: does an operator bring every object to the same end, whatever goes wrong on the way?
 //
-//	make faults                               everything: the training operator and FooBar, seed 1
+//	make faults                               every operator of scenario.Operators, seed 1
 //	make faults SEED=2                        other samples, other schedules
 //	make faults OPERATOR='cmd {kubeconfig}…'  another operator under the same plans
 //	go run ./test/faults -subject foobar      one of the operators
