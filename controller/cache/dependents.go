@@ -42,6 +42,8 @@ type Dependents struct {
 	trouble atomic.Pointer[string]
 	// missed: a reconcile has not seen the children. When that changes, it is queued again.
 	missed atomic.Bool
+	// shown: an informer has known the children. Of what went or changed after it ended no event comes.
+	shown atomic.Bool
 }
 
 const byOwner = "owner"
@@ -93,7 +95,7 @@ func (d *Dependents) Serve(ctx context.Context) {
 			pause(ctx, recheckUnknown)
 		}
 	}
-	d.run(ctx, d.visibility)
+	d.run(ctx, d.renewed)
 }
 
 // ServeWhile makes Serve wait until objects that own such children are served.
@@ -102,6 +104,14 @@ func (d *Dependents) ServeWhile(wanted func() (served, known bool)) { d.wanted =
 // visibility: what reconciles see of the children is not what it was.
 func (d *Dependents) visibility() {
 	if d.missed.Swap(false) {
+		d.changed()
+	}
+}
+
+// renewed: reconciles see the children of another informer, or none. An informer that begins has no event of what went since the one
+// before it ended, and of what a Read watches none of what changed or came either: all are queued again.
+func (d *Dependents) renewed() {
+	if d.missed.Swap(false) || d.shown.Load() {
 		d.changed()
 	}
 }
@@ -128,11 +138,12 @@ func (d *Dependents) observe(ctx context.Context, report func(error)) {
 	go func() {
 		if cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
 			d.trouble.Store(nil)
-			d.visibility()
+			d.renewed()
 		}
 	}()
 	informer.RunWithContext(ctx)
 	d.read.Store(d.read.Load() || informer.HasSynced())
+	d.shown.Store(d.shown.Load() || informer.HasSynced())
 	d.informer.Store(nil)
 	d.size.empty()
 }
