@@ -80,10 +80,14 @@ func newBacklog(now time.Time) *backlog {
 	return &backlog{roomy: roomyBytes, full: fullBytes, waiting: map[string]*pendingEvent{}, keyed: map[fingerprint]string{}, crowd: map[string]int{}, recent: map[fingerprint]struct{}{}, rotated: now}
 }
 
-// rotate forgets what was sent long ago.
+// rotate forgets what was sent long ago, but not what still waits: an API server may take no events for longer than that.
 func (b *backlog) rotate(now time.Time) {
-	if now.Sub(b.rotated) > memoryPeriod {
-		b.earlier, b.recent, b.rotated = b.recent, map[fingerprint]struct{}{}, now
+	if now.Sub(b.rotated) <= memoryPeriod {
+		return
+	}
+	b.earlier, b.recent, b.rotated = b.recent, map[fingerprint]struct{}{}, now
+	for _, u := range b.waiting {
+		b.recent[printOf(u.about, u.Event)] = struct{}{}
 	}
 }
 

@@ -200,3 +200,37 @@ func TestLane(t *testing.T) {
 		}
 	}
 }
+
+// TestWaitingEventIsKnown: the API server takes no events for longer than sent ones are remembered, and reconciles ask for the same one
+// again. It waits once, is counted once, and keeps its time.
+func TestWaitingEventIsKnown(t *testing.T) {
+	since := time.Now()
+	for name, event := range map[string]schema.Event{
+		"what happens": {Type: "Normal", Reason: "Created", Message: "Created pods: a"},
+		"a refusal":    {Type: "Warning", Reason: "FailedCreate", Message: "exceeded quota", Occasion: "generation 1", Key: "create Pod: QuotaExceeded"},
+		"derived":      {Type: "Warning", Reason: "InvalidSpec", Message: "m", Occasion: "generation 1", Since: since},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, now := idleEmitter(t), since
+			e.now, e.rotated = func() time.Time { return now }, now
+			for range 96 { // for two days
+				if !e.Emit(headOf("a"), []schema.Event{event}) {
+					t.Fatal("the event is postponed")
+				}
+				now = now.Add(memoryPeriod + time.Minute)
+			}
+			if len(e.waiting) != 1 {
+				t.Errorf("%d events wait, want 1", len(e.waiting))
+			}
+			for key, u := range e.waiting {
+				if !u.Since.Equal(since) {
+					t.Errorf("it is of %v, want %v", u.Since, since)
+				}
+				e.remove(key)
+			}
+			if e.bytes != 0 || len(e.crowd) != 0 || len(e.keyed) != 0 {
+				t.Errorf("nothing waits, and %d bytes are counted, %v of namespaces, %d keys", e.bytes, e.crowd, len(e.keyed))
+			}
+		})
+	}
+}
