@@ -112,7 +112,9 @@ func (a *Applier) createOne(ctx context.Context, head *schema.Head, o schema.Obj
 //	this very object                                 done; the cache will show it
 //	this very object, but it is not selected         its labels are written if Owned.Relabel; else it is reported and
 //	                                                 never touched: the cache will not show it
-//	a deleted object of the same name and kind       wait for garbage collection
+//	a deleted object of the same name and kind, or   wait for garbage collection
+//	this very one, from a namespace that its owner
+//	references do not reach
 //	none, and Owned.Claims may select the object,    wait for the cache: it may be an orphan that this very object
 //	which the cache does not show at this version    adopts
 //	any other, none                                  a conflict: reported, never touched
@@ -127,7 +129,7 @@ func (a *Applier) resolveAlreadyExists(ctx context.Context, head *schema.Head, o
 	}
 	owner := metav1.GetControllerOfNoCopy(got)
 	switch sameKind := owner != nil && isOfKind(owner, head.Resource); {
-	case owner == nil && a.isAnnotated(head, o.Resource, got), sameKind && owner.UID == head.Meta.UID:
+	case owner == nil && a.isAnnotated(head, o.Resource, got), sameKind && owner.UID == head.Meta.UID && head.Reaches(o.Namespace):
 		return a.adopt(ctx, head, o, got)
 	case sameKind && owner.Name == head.Meta.Name:
 		return &writeError{"create", o.Resource, o.Name, errOldOwner}

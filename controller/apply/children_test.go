@@ -150,6 +150,18 @@ func TestResolveAlreadyExists(t *testing.T) {
 	}
 }
 
+// TestChildThatItsOwnerDoesNotReach: an object was copied with its owner reference into a namespace where that does not hold. It is no
+// child, as the cache has it; garbage collection deletes it, and until then the name is taken.
+func TestChildThatItsOwnerDoesNotReach(t *testing.T) {
+	s := newAPIServer(t)
+	a := newTestApplier(t, s, nil)
+	s.put("/api/v1/namespaces/other/pods/a", owned("mine", "Widget", "a", "me"))
+	made, err := a.createOne(t.Context(), someHead(), schema.Object{Resource: schema.Pods(), Namespace: "other", Name: "a", Body: bodyOf(schema.Pods(), "a")})
+	if made || !errors.Is(err, errOldOwner) || ClassOf(err) != Retry {
+		t.Errorf("made: %v, error: %v, want to wait for garbage collection", made, err)
+	}
+}
+
 func TestRemove(t *testing.T) {
 	s := newAPIServer(t)
 	a := newTestApplier(t, s, nil)

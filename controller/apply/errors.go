@@ -229,5 +229,5 @@ func isForAuthor(err error) bool {
 	}
 	var notKept *notKeptError
 	return errors.Is(err, errStatusless) || errors.As(err, &notKept) || isWebhookFailure(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) ||
-		apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsNotFound(err) && isCreation(err)
+		apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsMethodNotSupported(err) || apierrors.IsNotFound(err) && isCreation(err)
 }

@@ -53,6 +53,7 @@ func TestClassOf(t *testing.T) {
 		{"denied", denied, Retry, true},
 		{"invalid", invalid, Refused, true},
 		{"bad request", apierrors.NewBadRequest("x"), Refused, true},
+		{"method not allowed", apierrors.NewMethodNotSupported(pods, "patch"), Refused, true},
 		{"too large", apierrors.NewRequestEntityTooLargeError("x"), Refused, true},
 		{"foreign object", conflict, Refused, true},
 		{"ours, but not selected", &notSelectedError{schema.Object{Resource: schema.Pods(), Name: "a"}, "by=me"}, Refused, true},

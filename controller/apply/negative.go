@@ -58,6 +58,8 @@ func (n *negativeCache) wait(owner types.UID, target, asked string, now time.Tim
 func (n *negativeCache) note(owner types.UID, target, asked string, err error, changed bool, now time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	// Who has not been asked for in that time is gone, or of a plan that is no more.
+	maps.DeleteFunc(n.writes[owner], func(_ string, w uselessWrite) bool { return now.Sub(w.again) >= LastRefused })
 	first := firstWait(err)
 	if first == 0 && (err != nil || changed) {
 		if delete(n.writes[owner], target); len(n.writes[owner]) == 0 {

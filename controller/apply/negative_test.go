@@ -2,6 +2,7 @@ package apply
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -142,5 +143,33 @@ func TestNegativeCacheKnowsNamespaces(t *testing.T) {
 	other.Group = "example.com"
 	if targetOf(gadgets(), "ns", "g") == targetOf(other, "ns", "g") {
 		t.Error("two groups share one entry")
+	}
+}
+
+// TestDependentsThatAreGoneAreForgotten: an object lives long, its dependents do not. Each has a name of its own, and what is written of
+// it is refused.
+func TestDependentsThatAreGoneAreForgotten(t *testing.T) {
+	s := newAPIServer(t)
+	now := time.Unix(1000, 0)
+	a := newTestApplier(t, s, func(o *Options) { o.Now = func() time.Time { return now } })
+	s.put(widgetsPath+"a", nil)
+	seen := &schema.Observed{Head: s.head(t, "a"), Object: "widget"}
+	a.Store.SetVerified(seen.Head.Meta.UID)
+	s.failing(func(request string) *metav1.Status {
+		if strings.HasPrefix(request, "PATCH pods") || strings.HasPrefix(request, "POST gadgets") {
+			return statusOf(http.StatusUnprocessableEntity)
+		}
+		return nil
+	})
+	for i := range 50 {
+		name := fmt.Sprintf("run-%d", i)
+		pod := s.put(podsPath+name, nil)
+		child := schema.Child{Namespace: "ns", Name: name, UID: pod.UID, ResourceVersion: pod.ResourceVersion}
+		_, _ = a.Apply(t.Context(), seen, schema.Plan{Patch: []schema.Patch{child.Patch(schema.Pods(), map[string]any{"spec": map[string]any{"x": 1}})},
+			Create: []schema.Object{{Resource: gadgets(), Namespace: "ns", Name: name, Body: bodyOf(gadgets(), name)}}})
+		now = now.Add(time.Hour) // the pod is gone by then, and nobody asks for the gadget
+	}
+	if n := len(a.negative.writes[seen.Head.Meta.UID]); n > 2 {
+		t.Errorf("%d entries are kept, of which the last is an hour old", n)
 	}
 }

@@ -27,7 +27,8 @@ func (a *Applier) record(ctx context.Context, seen *schema.Observed, plan schema
 			return "", err
 		}
 	}
-	if plan.Status == nil || a.pruning.changesNothing(head, plan.Status) { // the server would not keep it this time either
+	if plan.Status == nil || a.pruning.changesNothing(head, plan.Status) && !a.observesAnew(head, plan.Status) {
+		// The server would not keep it this time either.
 		return version, nil
 	}
 	if a.Objects.HasStatus() || a.StatusInObject {
@@ -48,6 +49,12 @@ func (a *Applier) record(ctx context.Context, seen *schema.Observed, plan schema
 	a.Log.Log(level, "status", zap.String("object", head.Key()), zap.String("rule", plan.Rule), zap.String("summary", schema.Clean(plan.Summary, 200)),
 		zap.Int64("generation", head.Meta.Generation))
 	return version, nil
+}
+
+// observesAnew: a status is about another generation than the one on record, and the server keeps that, whatever else it does not keep.
+func (a *Applier) observesAnew(head *schema.Head, status any) bool {
+	asked := observedGeneration(status)
+	return asked != 0 && asked != head.ObservedGeneration && a.KeepsGeneration(head)
 }
 
 func (a *Applier) writeStatus(ctx context.Context, head *schema.Head, version string, plan schema.Plan) (string, error) {

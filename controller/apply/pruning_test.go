@@ -221,3 +221,39 @@ func TestObservedGeneration(t *testing.T) {
 		}
 	}
 }
+
+// TestGenerationIsRecordedUnderPruning: the API server keeps status.observedGeneration and drops another field. The author edits the
+// spec, and all else that the status says is the same: who waits for the generation would wait for ever.
+func TestGenerationIsRecordedUnderPruning(t *testing.T) {
+	s := newAPIServer(t)
+	a := newTestApplier(t, s, nil)
+	s.put(widgetsPath+"a", nil)
+	s.keeping(func(o map[string]any) {
+		if status, ok := o["status"].(map[string]any); ok {
+			delete(status, "startTime") // a field that the older CRD does not have
+		}
+	})
+	if _, err := a.record(t.Context(), &schema.Observed{Head: s.head(t, "a")}, schema.Plan{Status: statusAt(1, "A")}); err != nil {
+		t.Fatal(err)
+	}
+	// The author edits the spec: generation 2, and the facts are the same.
+	now, less := s.head(t, "a"), statusAt(1, "A")
+	less.StartTime = nil
+	now.Status, now.ObservedGeneration, now.Meta.Generation = less, 1, 2
+	if _, err := a.record(t.Context(), &schema.Observed{Head: now}, schema.Plan{Status: statusAt(2, "A")}); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.object(widgetsPath + "a")["status"].(map[string]any)["observedGeneration"]; got != int64(2) && got != float64(2) {
+		t.Errorf("status.observedGeneration is %v, want 2", got)
+	}
+	if n := len(s.requests()); n != 2 {
+		t.Errorf("%d requests, want 2", n)
+	}
+	now.ObservedGeneration = 2
+	if _, err := a.record(t.Context(), &schema.Observed{Head: now}, schema.Plan{Status: statusAt(2, "A")}); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(s.requests()); n != 0 {
+		t.Errorf("what the server does not keep is written again: %d requests", n)
+	}
+}

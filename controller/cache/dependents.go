@@ -244,7 +244,7 @@ func (d *Dependents) Of(owner *schema.Head) schema.Children {
 	found.Items = make([]schema.Child, 0, len(objects))
 	for _, obj := range objects {
 		switch c, ok := obj.(*child); {
-		case !ok || !owner.Resource.Cluster && !c.annotated && c.Namespace != owner.Meta.Namespace:
+		case !ok || !c.annotated && !owner.Reaches(c.Namespace):
 		case c.claim != nil:
 			found.Unclaimed = append(found.Unclaimed, c.candidate())
 		default:

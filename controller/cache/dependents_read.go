@@ -38,6 +38,8 @@ func (d *Dependents) Read(ctx context.Context, owner *schema.Head, through ...sc
 	for _, c := range children {
 		controller := c.owner().UID
 		switch {
+		case controller == owner.Meta.UID && !c.annotated && !owner.Reaches(c.Namespace): // as in Of
+			continue
 		case controller == owner.Meta.UID && c.claim != nil:
 			found.Unclaimed = append(found.Unclaimed, c.candidate())
 		case controller == owner.Meta.UID:

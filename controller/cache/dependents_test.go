@@ -67,7 +67,8 @@ func TestReadOfALongName(t *testing.T) {
 // elsewhere that claims an object as its owner is none of its children: it could end, or begin, the job of another tenant.
 func TestChildrenAreInTheNamespaceOfTheirOwner(t *testing.T) {
 	namespaced, cluster := headOf(widgets(), "ns", "a"), headOf(clusterWidgets(), "", "c")
-	for name, o := range map[string]*watch.Owned{"pods": {Resource: schema.Pods(), SlimTyped: slimName}, "widgets": {Resource: widgets()}} {
+	for name, o := range map[string]*watch.Owned{"pods": {Resource: schema.Pods(), SlimTyped: slimName}, "widgets": {Resource: widgets()},
+		"widgets, whose owner may be in another namespace": {Resource: widgets(), OwnerAnnotation: "test/owner"}} {
 		t.Run(name, func(t *testing.T) {
 			s := newAPIServer(t)
 			here, elsewhere := podsPath, "/api/v1/namespaces/elsewhere/pods/"

@@ -17,7 +17,7 @@ import (
 // read again. The collector is set only when its share changes, and within a second while objects are read.
 func TestKeepSmall(t *testing.T) {
 	for name, test := range map[string]struct {
-		ours bool // GOGC is not set
+		ours    bool // GOGC is not set
 		changes []string
 	}{
 		"by what is in use": {true, []string{"0 s: 100", "12 s: 50", "270 s: 100"}},

@@ -38,15 +38,25 @@ func parser() cron.Parser {
 	return cron.MustNewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor | cron.DowOrDom)
 }
 
-// Zone returns the time zone of that name; "" is UTC. Path is where the name stands. The zone of the machine is none, as what an
-// operator does may not depend on where it runs.
+// Zone returns the time zone of that name; "" is UTC. Path is where the name stands.
 func Zone(path, name string) (*time.Location, []schema.Problem) {
 	zone, err := time.LoadLocation(name)
-	if err != nil || strings.EqualFold(name, "local") {
+	if err != nil || isOfMachine(name) {
 		return nil, []schema.Problem{{Code: schema.InvalidValue, Path: path, Found: schema.Quote(name),
 			Want: "be the name of a time zone in the IANA database", Hint: `write it like "Europe/Berlin" or "Etc/UTC"`}}
 	}
 	return zone, nil
+}
+
+// isOfMachine says whether a name has a meaning that the IANA database does not give it: the zone of the machine, and files that some
+// systems have beside the zones. What an operator does may not depend on where it runs.
+func isOfMachine(name string) bool {
+	name = strings.ToLower(name)
+	switch name {
+	case "local", "localtime", "posixrules":
+		return true
+	}
+	return strings.HasPrefix(name, "posix/") || strings.HasPrefix(name, "right/")
 }
 
 // Parse returns the schedule that a text means in a zone, or all that is wrong with it. Path is where the text stands. With no zone
