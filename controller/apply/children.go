@@ -247,6 +247,9 @@ func (a *Applier) patch(ctx context.Context, head *schema.Head, patches []schema
 			continue
 		}
 		got, err := a.API.merge(ctx, p.Resource, p.Namespace, p.Body, path...)
+		if apierrors.IsNotFound(err) && a.lacksSubresource(ctx, p) {
+			err = &noSubresourceError{p}
+		}
 		if err != nil {
 			err = &writeError{"update", p.Resource, p.Name, err}
 			failed = append(failed, err)
@@ -257,6 +260,15 @@ func (a *Applier) patch(ctx context.Context, head *schema.Head, patches []schema
 	}
 	a.report(head, "updating", "Updated", nil, failed)
 	return requeue, errors.Join(failed...)
+}
+
+// lacksSubresource tells a subresource that is not served from an object that is gone, for which API servers have the same answer.
+func (a *Applier) lacksSubresource(ctx context.Context, p schema.Patch) bool {
+	if p.Subresource == "" {
+		return false
+	}
+	got, err := a.API.get(ctx, p.Resource, p.Namespace, p.Name)
+	return err == nil && got.UID == p.UID
 }
 
 // remove deletes what the plan names, each only if it still is what was seen.

@@ -19,6 +19,7 @@ import (
 //	error of the API server                      class
 //	none                                         Done
 //	404 on what was to be changed or deleted     Done     it is gone; its end will be an event
+//	404 on a subresource of what is there        Refused  its CRD does not have it; the author gets an event
 //	namespace being deleted, or gone             Done     the end of the object will be an event
 //	the same of a namespace that is not the      Refused  nothing says when that changes; the author gets an event
 //	object's own
@@ -111,6 +112,13 @@ func (e *elsewhereError) Error() string {
 		e.object.Namespace, e.err)
 }
 
+// noSubresourceError: the dependent is there, and its resource has no such subresource. No event follows from that.
+type noSubresourceError struct{ patch schema.Patch }
+
+func (e *noSubresourceError) Error() string {
+	return fmt.Sprintf("the API server serves no subresource %s of %s; its CRD must have it", e.patch.Subresource, e.patch.Resource.Plural)
+}
+
 // writeError is a write of a child that failed.
 type writeError struct {
 	verb     string // create, update or delete
@@ -139,7 +147,7 @@ func ClassOf(err error) Class {
 		return worst
 	}
 	switch {
-	case isForeign(err), isElsewhere(err), errors.Is(err, ErrUnreadable):
+	case isForeign(err), isElsewhere(err), isWithoutSubresource(err), errors.Is(err, ErrUnreadable):
 		return Refused
 	case errors.Is(err, ErrBehind):
 		return Behind
@@ -208,6 +216,12 @@ func isElsewhere(err error) bool {
 	return errors.As(err, &elsewhere)
 }
 
+// isWithoutSubresource: the resource has no subresource of that name.
+func isWithoutSubresource(err error) bool {
+	var without *noSubresourceError
+	return errors.As(err, &without)
+}
+
 func isCreation(err error) bool {
 	var write *writeError
 	return errors.As(err, &write) && write.verb == "create"
@@ -221,7 +235,7 @@ func isWebhookFailure(err error) bool {
 // isForAuthor: the author of the object can do something about it, or should know why nothing happens. Transient trouble
 // between us and the API server is none of the author's business.
 func isForAuthor(err error) bool {
-	if isForeign(err) || isElsewhere(err) {
+	if isForeign(err) || isElsewhere(err) || isWithoutSubresource(err) {
 		return true
 	}
 	if lean.NamespaceGone(err) || errors.Is(err, errOldOwner) || errors.Is(err, context.DeadlineExceeded) {

@@ -173,3 +173,27 @@ func TestDependentsThatAreGoneAreForgotten(t *testing.T) {
 		t.Errorf("%d entries are kept, of which the last is an hour old", n)
 	}
 }
+
+// TestStatusOfADependentThatHasNone: nothing is written, which is no success. A dependent that is gone is another matter.
+func TestStatusOfADependentThatHasNone(t *testing.T) {
+	s := newAPIServer(t)
+	a := newTestApplier(t, s, nil)
+	s.put(widgetsPath+"a", nil)
+	secret := s.put("/api/v1/namespaces/ns/secrets/x", nil)
+	seen := &schema.Observed{Head: s.head(t, "a"), Object: "widget"}
+	a.Store.SetVerified(seen.Head.Meta.UID)
+	statusOfA := func(name string) error {
+		child := schema.Child{Namespace: "ns", Name: name, UID: secret.UID, ResourceVersion: secret.ResourceVersion}
+		_, err := a.Apply(t.Context(), seen, schema.Plan{Patch: []schema.Patch{child.PatchStatus(schema.Secrets(), map[string]any{"x": "y"})}})
+		return err
+	}
+	if err := statusOfA("x"); ClassOf(err) != Refused || !isForAuthor(err) || !strings.Contains(err.Error(), "no subresource status of secrets") {
+		t.Errorf("%v of class %d, want one that is refused, for the author", err, ClassOf(err))
+	}
+	if got := s.reported(t, "WidgetFailed"); !strings.Contains(got, "no subresource status of secrets") {
+		t.Errorf("the author is informed of %q", got)
+	}
+	if err := statusOfA("gone"); ClassOf(err) != Done {
+		t.Errorf("a dependent that is gone: %v of class %d", err, ClassOf(err))
+	}
+}
