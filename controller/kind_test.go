@@ -60,7 +60,7 @@ func TestHandlersForget(t *testing.T) {
 	s.prune = func(status map[string]any) { delete(status, "startTime"); delete(status, "conditions") }
 	write := func() (requests int) { // of a status that the server does not keep
 		head, before := *first.Head, s.count("PATCH")
-		head.Meta.ResourceVersion = s.storedVersion()
+		head.Meta.ResourceVersion, head.ObservedGeneration = s.storedVersion(), 1
 		if _, err := l.apply(t, &head, schema.Plan{Status: statusAt(1, "A")}); err != nil {
 			t.Fatal(err)
 		}
