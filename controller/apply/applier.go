@@ -83,6 +83,7 @@ func (a *Applier) KeepsGeneration(head *schema.Head) bool {
 // It returns when to look again.
 func (a *Applier) Apply(ctx context.Context, seen *schema.Observed, plan schema.Plan) (requeue time.Duration, err error) {
 	a.Store.SetPending(seen.Head.Meta.UID, plan.Pending)
+	a.negative.expire(seen.Head.Meta.UID, a.Now())
 	version, err := a.record(ctx, seen, plan)
 	if err != nil {
 		return 0, err

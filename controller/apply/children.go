@@ -262,7 +262,8 @@ func (a *Applier) patch(ctx context.Context, head *schema.Head, patches []schema
 	return requeue, errors.Join(failed...)
 }
 
-// lacksSubresource tells a subresource that is not served from an object that is gone, for which API servers have the same answer.
+// lacksSubresource says whether 404 to a patch means that the subresource is not served. API servers answer the same for an object that
+// is deleted.
 func (a *Applier) lacksSubresource(ctx context.Context, p schema.Patch) bool {
 	if p.Subresource == "" {
 		return false

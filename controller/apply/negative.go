@@ -58,8 +58,6 @@ func (n *negativeCache) wait(owner types.UID, target, asked string, now time.Tim
 func (n *negativeCache) note(owner types.UID, target, asked string, err error, changed bool, now time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	// Who has not been asked for in that time is gone, or of a plan that is no more.
-	maps.DeleteFunc(n.writes[owner], func(_ string, w uselessWrite) bool { return now.Sub(w.again) >= LastRefused })
 	first := firstWait(err)
 	if first == 0 && (err != nil || changed) {
 		if delete(n.writes[owner], target); len(n.writes[owner]) == 0 {
@@ -89,6 +87,18 @@ func firstWait(err error) time.Duration {
 		return FirstBackOff
 	}
 	return 0
+}
+
+// expire forgets what no plan has asked for since LastRefused after it might have been tried again: such a dependent is deleted, or no
+// longer wanted, and its owner may exist for years.
+func (n *negativeCache) expire(owner types.UID, now time.Time) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	writes := n.writes[owner]
+	maps.DeleteFunc(writes, func(_ string, w uselessWrite) bool { return now.Sub(w.again) >= LastRefused })
+	if len(writes) == 0 {
+		delete(n.writes, owner)
+	}
 }
 
 func (n *negativeCache) forget(owner types.UID) {

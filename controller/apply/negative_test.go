@@ -146,8 +146,8 @@ func TestNegativeCacheKnowsNamespaces(t *testing.T) {
 	}
 }
 
-// TestDependentsThatAreGoneAreForgotten: an object lives long, its dependents do not. Each has a name of its own, and what is written of
-// it is refused.
+// TestDependentsThatAreGoneAreForgotten: an owner has one dependent after the other, each of another name, and every write of one is
+// refused. No entry of a deleted dependent is kept.
 func TestDependentsThatAreGoneAreForgotten(t *testing.T) {
 	s := newAPIServer(t)
 	now := time.Unix(1000, 0)
@@ -167,7 +167,7 @@ func TestDependentsThatAreGoneAreForgotten(t *testing.T) {
 		child := schema.Child{Namespace: "ns", Name: name, UID: pod.UID, ResourceVersion: pod.ResourceVersion}
 		_, _ = a.Apply(t.Context(), seen, schema.Plan{Patch: []schema.Patch{child.Patch(schema.Pods(), map[string]any{"spec": map[string]any{"x": 1}})},
 			Create: []schema.Object{{Resource: gadgets(), Namespace: "ns", Name: name, Body: bodyOf(gadgets(), name)}}})
-		now = now.Add(time.Hour) // the pod is gone by then, and nobody asks for the gadget
+		now = now.Add(time.Hour) // the pod is deleted by then, and no plan has the gadget
 	}
 	if n := len(a.negative.writes[seen.Head.Meta.UID]); n > 2 {
 		t.Errorf("%d entries are kept, of which the last is an hour old", n)

@@ -223,7 +223,7 @@ func TestObservedGeneration(t *testing.T) {
 }
 
 // TestGenerationIsRecordedUnderPruning: the API server keeps status.observedGeneration and drops another field. The author edits the
-// spec, and all else that the status says is the same: who waits for the generation would wait for ever.
+// spec, and all else that the status says is the same: clients that wait for the generation would wait forever.
 func TestGenerationIsRecordedUnderPruning(t *testing.T) {
 	s := newAPIServer(t)
 	a := newTestApplier(t, s, nil)

@@ -42,7 +42,7 @@ type Dependents struct {
 	trouble atomic.Pointer[string]
 	// missed: a reconcile has not seen the children. When that changes, it is queued again.
 	missed atomic.Bool
-	// shown: an informer has known the children. Of what went or changed after it ended no event comes.
+	// shown: an informer has read all. No event comes of what is deleted or changes after it ended.
 	shown atomic.Bool
 }
 
@@ -108,12 +108,13 @@ func (d *Dependents) visibility() {
 	}
 }
 
-// renewed: reconciles see the children of another informer, or none. An informer that begins has no event of what went since the one
-// before it ended, and of what a Read watches none of what changed or came either: all are queued again.
+// renewed: reconciles see the children of another informer, or none. An informer that starts has no event of what was deleted since the
+// one before it ended, and of what a Read watches none of what changed or was created either: all objects are queued again.
 func (d *Dependents) renewed() {
-	if d.missed.Swap(false) || d.shown.Load() {
-		d.changed()
+	if d.shown.Load() {
+		d.missed.Store(true)
 	}
+	d.visibility()
 }
 
 // observe runs one informer until ctx ends.
@@ -142,8 +143,10 @@ func (d *Dependents) observe(ctx context.Context, report func(error)) {
 		}
 	}()
 	informer.RunWithContext(ctx)
-	d.read.Store(d.read.Load() || informer.HasSynced())
-	d.shown.Store(d.shown.Load() || informer.HasSynced())
+	if informer.HasSynced() {
+		d.read.Store(true)
+		d.shown.Store(true)
+	}
 	d.informer.Store(nil)
 	d.size.empty()
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // expireWatch has the API server answer the next watch of widgets that resumes with 410, and do something before that, of which the
-// watch has no event. It returns when the watch that runs now has ended.
+// watch has no event. It ends the watch that runs now.
 func (s *apiServer) expireWatch(meanwhile func()) {
 	var done atomic.Bool
 	s.locked(func() {
@@ -54,7 +54,7 @@ func TestChildThatWentBeforeAnExpiredWatch(t *testing.T) {
 	}
 }
 
-// TestReadThatChangedBeforeAnExpiredWatch: the same for what all decisions depend on, of which the first list of an informer wakes nobody.
+// TestReadThatChangedBeforeAnExpiredWatch: the same for what all decisions depend on, whose first list queues no object.
 func TestReadThatChangedBeforeAnExpiredWatch(t *testing.T) {
 	s := newAPIServer(t)
 	s.put(widgetsPath+"a", map[string]any{})

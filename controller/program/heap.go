@@ -31,7 +31,7 @@ func gcPercent(inUse uint64) int {
 type collector struct {
 	// inUse is how many bytes of the heap were in use after the last collection.
 	inUse func() uint64
-	// setPercent is nil where whoever set GOGC has decided.
+	// setPercent is nil if GOGC is set.
 	setPercent func(int)
 	// free collects garbage, and gives all memory that is not in use back to the system.
 	free func()
@@ -55,10 +55,10 @@ func liveHeap() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// keepSmall tells the collector by what is in use how often to collect: every second while objects are read, and every minute from then
-// on, until ctx ends. When all have been read it gives memory back to the system, too: reading and reconciling takes several times
-// the memory that the objects need afterwards, and by itself the Go runtime keeps up to twice of what is in use. A call of free costs
-// a collection.
+// keepSmall sets the collector's percentage by what is in use: every second while objects are read, and every minute from then on, until
+// ctx ends. When all have been read it gives memory back to the system, too: reading and reconciling takes several times the memory
+// that the objects need afterwards, and by itself the Go runtime keeps up to twice of what is in use. A call of free costs a
+// collection.
 func (c collector) keepSmall(ctx context.Context, unread func() string) {
 	set := 0
 	for wait := unreadLook; ; {

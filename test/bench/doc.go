@@ -7,6 +7,6 @@
 //	go run ./test/bench -plots FILE.json -o docs/performance
 //
 // Each workload of TFJobs is done by a bare client that makes the least writes (the limit), by Stoic, and by the other operator if
-// there is one, each on a fresh control plane. Those with other kinds, and those with malformed objects, are done without the bare client. The table compares them, and Stoic with its budgets; the exit code is 1 if
-// one of these is missed.
+// there is one, each on a fresh control plane. Those with other kinds, and those with malformed objects, are done without the
+// bare client. The table compares them, and Stoic with its budgets; the exit code is 1 if one of these is missed.
 package main

@@ -15,7 +15,6 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/retry"
 
 	"stoic/cli/cluster"
@@ -28,7 +27,7 @@ import (
 // own (docs/storage.md). kubectl talks to no such server, as that one does not say which groups it serves.
 func (r *rig) definitions(t *testing.T) dynamic.ResourceInterface {
 	t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", r.cluster.DefinitionsKubeconfig())
+	config, err := operator.AdminConfig(r.cluster.DefinitionsKubeconfig())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,10 +78,8 @@ func (r *rig) awaitKnown(t *testing.T, crd *unstructured.Unstructured) {
 	if operator.CRs() != cluster.CRsAggregated {
 		return
 	}
-	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
-	plural, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "plural")
 	short, _, _ := unstructured.NestedStringSlice(crd.Object, "spec", "names", "shortNames")
-	for _, name := range append(short, plural+"."+group) {
+	for _, name := range append(short, crd.GetName()) {
 		operator.Await(t, 2*time.Minute, name+" to be known", func() (bool, string) {
 			out, err := r.tryKubectl(nil, "get", name, "-A")
 			return err == nil, out
