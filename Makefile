@@ -126,14 +126,11 @@ faults: ## hold an operator to its end state under every fault; all historic bug
 	@go run ./cli/cluster/prepare -store '$(STORE)'
 	@$(ON_STORE) go run ./test/faults -seed $(SEED) -operator '$(OPERATOR)'
 
-fuzz: ## fuzz the converter, versions, structural schemas, schedules, and the reading of watches, for FUZZTIME (30s) each
-	go test -run '^$$' -fuzz FuzzObject -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./training/convert
-	go test -run '^$$' -fuzz FuzzTyped -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./convert
-	go test -run '^$$' -fuzz FuzzStructural -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./convert
-	go test -run '^$$' -fuzz FuzzConvert -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./convert/versions
-	go test -run '^$$' -fuzz FuzzParse -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./controller/schedule
-	go test -run '^$$' -fuzz FuzzUnmarshal -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./controller/lean
-	go test -run '^$$' -fuzz FuzzUntypedWatch -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./controller/lean
+fuzz: ## fuzz every target (converters, versions, schedules, watches, the webhook, command line) for FUZZTIME (30s) each
+	@set -e; git grep -o '^func Fuzz[A-Za-z]*' -- '*_test.go' | sed 's,/[^/]*:func , ,' | while read -r folder target; do \
+	  echo "== $$target of $$folder"; \
+	  go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "./$$folder" < /dev/null; \
+	done
 
 bench: ## measure what the operator costs, beside the least possible (OPERATOR='...', BENCH=jobs,latency, SCALE=0.1)
 	@go run ./cli/cluster/prepare

@@ -112,7 +112,7 @@ func (l layout) serverArguments(p ports, o Options) []string {
 		args = append(args, "--etcd-compaction-interval=0")
 	}
 	if o.GangScheduling {
-		args = append(args, gangFeatures, "--runtime-config=scheduling.k8s.io/v1alpha2=true")
+		args = append(args, o.gangFeatures(), "--runtime-config=scheduling.k8s.io/"+o.gangVersion()+"=true")
 	}
 	if o.Strict {
 		args = append(args, strictArguments()...)
@@ -148,7 +148,7 @@ func chosenControllers() []string {
 func (l layout) controllerArguments(p ports, o Options) []string {
 	chosen, features := chosenControllers(), []string(nil)
 	if o.GangScheduling {
-		chosen, features = append(chosen, "podgroup-protection-controller"), []string{gangFeatures}
+		chosen, features = append(chosen, "podgroup-protection-controller"), []string{o.gangFeatures()}
 	}
 	return append(append(l.componentArguments(controllers, p.Controllers), features...),
 		"--kubeconfig="+l.config(controllers+".kubeconfig"),
@@ -164,13 +164,28 @@ func (l layout) controllerArguments(p ports, o Options) []string {
 func (l layout) schedulerArguments(p ports, o Options) []string {
 	args := append(l.componentArguments(scheduler, p.Scheduler), "--config="+l.config("scheduler.json"))
 	if o.GangScheduling {
-		args = append(args, gangFeatures)
+		args = append(args, o.gangFeatures())
 	}
 	return args
 }
 
-// gangFeatures are alpha in Kubernetes 1.36.
-const gangFeatures = "--feature-gates=GenericWorkload=true,GangScheduling=true"
+// gangFeatures are alpha in Kubernetes 1.36, two of them; in 1.37 there is one, in beta, which is off as well.
+func (o Options) gangFeatures() string {
+	if o.isAlphaGang() {
+		return "--feature-gates=GenericWorkload=true,GangScheduling=true"
+	}
+	return "--feature-gates=GenericWorkload=true"
+}
+
+// gangVersion of the API that the release has, none of which is served unless it is asked for.
+func (o Options) gangVersion() string {
+	if o.isAlphaGang() {
+		return "v1alpha2"
+	}
+	return "v1beta1"
+}
+
+func (o Options) isAlphaGang() bool { return strings.HasPrefix(o.Version, "v1.36.") }
 
 // componentArguments are common to the controller manager and the scheduler.
 func (l layout) componentArguments(name string, port int) []string {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -234,18 +235,27 @@ func TestEstablished(t *testing.T) {
 	}
 }
 
-// TestGangSchedulingOnDemand: the feature gates are given to the parts that know them, and to no other.
+// TestGangSchedulingOnDemand: the feature gates are given to the parts that know them, and to no other; each release knows its own.
 func TestGangSchedulingOnDemand(t *testing.T) {
 	o, err := ParseOptions([]string{"--dir", t.TempDir(), "--gang-scheduling"}, io.Discard)
 	if err != nil || !o.GangScheduling {
 		t.Fatal(o, err)
 	}
-	for part, knows := range map[string]bool{store: false, apiserver: true, controllers: true, scheduler: true, kubelets: false} {
-		for _, asked := range []bool{true, false} {
-			o.GangScheduling = asked
-			args := strings.Join(layout{dir: "/d"}.arguments(part, ports{}, o), " ")
-			if got := strings.Contains(args, "GangScheduling=true"); got != (knows && asked) {
-				t.Errorf("%s, asked for %v: %s", part, asked, args)
+	for release, want := range map[string]struct{ gates, served string }{
+		"v1.36.3": {"--feature-gates=GenericWorkload=true,GangScheduling=true", "scheduling.k8s.io/v1alpha2=true"},
+		"v1.37.2": {"--feature-gates=GenericWorkload=true", "scheduling.k8s.io/v1beta1=true"},
+	} {
+		o.Version = release
+		for part, knows := range map[string]bool{store: false, apiserver: true, controllers: true, scheduler: true, kubelets: false} {
+			for _, asked := range []bool{true, false} {
+				o.GangScheduling = asked
+				args := layout{dir: "/d"}.arguments(part, ports{}, o)
+				if got := slices.Contains(args, want.gates); got != (knows && asked) {
+					t.Errorf("%s of %s, asked for %v: %s", part, release, asked, args)
+				}
+				if got := slices.Contains(args, "--runtime-config="+want.served); got != (part == apiserver && asked) {
+					t.Errorf("%s of %s, asked for %v: %s", part, release, asked, args)
+				}
 			}
 		}
 	}

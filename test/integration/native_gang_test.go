@@ -1,10 +1,12 @@
 package integration
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,7 +23,7 @@ import (
 	"stoic/training/kinds/v2beta1"
 )
 
-// TestNativeGang: kube-scheduler itself places pods together, all or none (Kubernetes 1.36, both feature gates).
+// TestNativeGang: kube-scheduler itself places pods together, all or none (Kubernetes 1.36 and 1.37, with their feature gates).
 func TestNativeGang(t *testing.T) {
 	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{GangScheduling: true, CRDs: []string{filepath.Join(root, "deploy/crd")}})
@@ -67,9 +69,14 @@ func TestNativeGangNotServed(t *testing.T) {
 	r.awaitState(t, ns, "wrong", training.Failed)
 }
 
+// nativeVersion that the release of Kubernetes serves; empty before 1.36, whose pods name a Workload.
+func nativeVersion() string {
+	return map[string]string{"": "v1alpha2", "1.37": "v1beta1"}[os.Getenv("STOIC_KUBERNETES")]
+}
+
 func nativeKinds() (workloads, groups schema.Resource) {
 	for _, v := range training.NativeVersions() {
-		if v.Name == "v1alpha2" {
+		if v.Name == cmp.Or(nativeVersion(), "v1alpha2") {
 			return v.Kinds[0], v.Kinds[1]
 		}
 	}
@@ -135,12 +142,15 @@ func nativeGangOrder(t *testing.T, r *rig) {
 	workloads, groups := nativeKinds()
 	workload, group := r.awaitDependent(t, workloads, ns, "job", true), r.awaitDependent(t, groups, ns, "job", true)
 	// The API server adds its own defaults.
-	for what, u := range map[string]map[string]any{
-		`{"controllerRef":{"apiGroup":"kubeflow.org","kind":"TFJob","name":"job"},"podGroupTemplates":[{"name":"pods","schedulingConstraints":null,"schedulingPolicy":{"gang":{"minCount":2}}}]}`: workload.Object,
-		`{"disruptionMode":"Pod","podGroupTemplateRef":{"workload":{"podGroupTemplateName":"pods","workloadName":"job"}},"schedulingPolicy":{"gang":{"minCount":2}}}`:                             group.Object,
-	} {
-		if spec, _ := json.Marshal(u["spec"]); string(spec) != what {
-			t.Errorf("the spec is %s, want %s", spec, what)
+	want := map[string][2]string{
+		"v1alpha2": {`{"controllerRef":{"apiGroup":"kubeflow.org","kind":"TFJob","name":"job"},"podGroupTemplates":[{"name":"pods","schedulingConstraints":null,"schedulingPolicy":{"gang":{"minCount":2}}}]}`,
+			`{"disruptionMode":"Pod","podGroupTemplateRef":{"workload":{"podGroupTemplateName":"pods","workloadName":"job"}},"schedulingPolicy":{"gang":{"minCount":2}}}`},
+		"v1beta1": {`{"controllerRef":{"apiGroup":"kubeflow.org","kind":"TFJob","name":"job"},"podGroupTemplates":[{"name":"pods","schedulingConstraints":null,"schedulingPolicy":{"gang":{"minCount":2}}}]}`,
+			`{"disruptionMode":{"single":{}},"schedulingPolicy":{"gang":{"minCount":2}},"workloadRef":{"templateName":"pods","workloadName":"job"}}`},
+	}[workloads.Version]
+	for i, u := range []map[string]any{workload.Object, group.Object} {
+		if spec, _ := json.Marshal(u["spec"]); string(spec) != want[i] {
+			t.Errorf("the spec is %s, want %s", spec, want[i])
 		}
 	}
 	r.awaitState(t, ns, "job", training.Succeeded)

@@ -147,6 +147,7 @@ func jobDeleted(t *testing.T, r *rig, ns string) {
 
 // taken: somebody else has an object of the name that the job needs.
 func taken(resource string) step {
+	_, groups := nativeKinds()
 	manifests := map[string]string{
 		"pods":                                 `{apiVersion: v1, kind: Pod, metadata: {name: job-worker-0}, spec: {containers: [{name: a, image: "a:1"}]}}`,
 		"services":                             `{apiVersion: v1, kind: Service, metadata: {name: job-worker-0}, spec: {clusterIP: None}}`,
@@ -154,8 +155,8 @@ func taken(resource string) step {
 		"jobs.batch":                           `{apiVersion: batch/v1, kind: Job, metadata: {name: job-launcher}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: "a:1"}]}}}}`,
 		"podgroups.scheduling.volcano.sh":      `{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: job}, spec: {minMember: 9}}`,
 		"podgroups.scheduling.x-k8s.io":        `{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, metadata: {name: job}, spec: {minMember: 9}}`,
-		"podgroups.scheduling.k8s.io":          `{apiVersion: scheduling.k8s.io/v1alpha2, kind: PodGroup, metadata: {name: job}, spec: {schedulingPolicy: {basic: {}}}}`,
-		"workloads.scheduling.k8s.io":          `{apiVersion: scheduling.k8s.io/v1alpha2, kind: Workload, metadata: {name: job}, spec: {podGroupTemplates: [{name: pods, schedulingPolicy: {basic: {}}}]}}`,
+		"podgroups.scheduling.k8s.io":          `{apiVersion: scheduling.k8s.io/` + groups.Version + `, kind: PodGroup, metadata: {name: job}, spec: {schedulingPolicy: {basic: {}}}}`,
+		"workloads.scheduling.k8s.io":          `{apiVersion: scheduling.k8s.io/` + groups.Version + `, kind: Workload, metadata: {name: job}, spec: {podGroupTemplates: [{name: pods, schedulingPolicy: {basic: {}}}]}}`,
 		"horizontalpodautoscalers.autoscaling": `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: job}, spec: {maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: mine}}}`,
 	}
 	return func(t *testing.T, r *rig, ns string) { r.store(t, ns, manifests[resource]) }

@@ -71,7 +71,7 @@ func convertTo(t rapid.TB, c *versions.Converter, object map[string]any, to stri
 	return r
 }
 
-// normal is an object as JSON, without our annotation.
+// normal is an object as JSON, without our annotation, and without a map of annotations that is empty.
 func normal(t rapid.TB, object map[string]any) string {
 	t.Helper()
 	var copied map[string]any
@@ -79,8 +79,9 @@ func normal(t rapid.TB, object map[string]any) string {
 		t.Fatal(err)
 	}
 	if meta, ok := copied["metadata"].(map[string]any); ok {
-		annotations, _ := meta["annotations"].(map[string]any)
-		if delete(annotations, training.AnnotationConversion); len(annotations) == 0 {
+		annotations, ok := meta["annotations"].(map[string]any)
+		delete(annotations, training.AnnotationConversion)
+		if ok && len(annotations) == 0 || meta["annotations"] == nil {
 			delete(meta, "annotations")
 		}
 	}
