@@ -72,8 +72,11 @@ func (m *myDeployments) auditedPods(t *testing.T, app string) (found []podVersio
 		if json.Unmarshal(q.ResponseObject, pod) != nil || pod.Labels["app"] != app {
 			continue // a binding is answered by a Status, and changes nothing that is counted
 		}
+		if pod.ResourceVersion == "" {
+			continue // a deletion that found the pod gone: the log has the request with which it went
+		}
 		v := podVersion{revision: revision(pod.ResourceVersion), pod: pod, user: q.User.Username, at: q.Received}
-		v.gone = q.Verb == "delete" && (pod.DeletionTimestamp == nil || isRemovedAtOnce(pod))
+		v.gone = removes(q.Verb, pod)
 		if partial[v.revision] = pod.Kind == "PartialObjectMetadata"; q.Verb == "create" {
 			if err := json.Unmarshal(q.RequestObject, asked); err != nil {
 				t.Fatalf("%v: %s", err, line)
@@ -93,30 +96,48 @@ func (m *myDeployments) auditedPods(t *testing.T, app string) (found []podVersio
 	return found
 }
 
+// removes says whether a pod went with a request, by the pod in the answer: with a deletion that waits for nothing, or with an update
+// that comes between the two writes of such a deletion. The answer to that has the version of the first of them.
+func removes(verb string, p *corev1.Pod) bool {
+	if verb == "delete" {
+		return p.DeletionTimestamp == nil || isRemovedAtOnce(p)
+	}
+	return isRemovedAtOnce(p) && len(p.Finalizers) == 0
+}
+
 // isRemovedAtOnce says of a terminating pod that it does not linger.
 func isRemovedAtOnce(p *corev1.Pod) bool {
 	return p.DeletionGracePeriodSeconds != nil && *p.DeletionGracePeriodSeconds == 0
 }
 
 // unaudited says which versions of a watch, which delivers all, are not as the audit log has them. One that changes nothing that
-// is counted may be absent there, and the mark of a pod that its deletion removes at once: that is one write with two versions.
+// is counted may be absent there, and the mark of a pod that its deletion removes at once: that is one write with two versions, and the
+// log has the pod gone at one of them.
 func unaudited(watched, log []podVersion) (found []string) {
-	in, last := map[uint64]podVersion{}, map[types.UID]string{}
+	in, last, went := map[uint64]podVersion{}, map[types.UID]podVersion{}, map[types.UID]uint64{}
 	for _, v := range log {
-		in[v.revision] = v
+		if in[v.revision] = v; v.gone {
+			went[v.pod.UID] = v.revision
+		}
 	}
 	for i, v := range watched {
-		if _, ok := in[v.revision]; !ok && !v.gone && isRemovedAtOnce(v.pod) {
+		was, seen := last[v.pod.UID]
+		last[v.pod.UID] = v
+		if !v.gone && isRemovedAtOnce(v.pod) {
 			continue
 		}
-		now, was := v.counted(), last[v.pod.UID]
-		last[v.pod.UID] = now
+		before := ""
+		if seen {
+			before = was.counted()
+		}
+		now := v.counted()
 		logged, ok := in[v.revision]
 		switch {
 		case ok && logged.counted() != now:
 			found = append(found, fmt.Sprintf("%s at %d: %s, in the log %s", v.pod.Name, v.revision, now, logged.counted()))
-		case !ok && was != now && !slices.ContainsFunc(watched[:i], func(w podVersion) bool { return w.revision == v.revision }):
-			found = append(found, fmt.Sprintf("%s at %d: %s after %s, in the log not at all", v.pod.Name, v.revision, now, was))
+		case !ok && v.gone && seen && isRemovedAtOnce(was.pod) && went[v.pod.UID] == was.revision: // with an update
+		case !ok && before != now && !slices.ContainsFunc(watched[:i], func(w podVersion) bool { return w.revision == v.revision }):
+			found = append(found, fmt.Sprintf("%s at %d: %s after %s, in the log not at all", v.pod.Name, v.revision, now, before))
 		}
 	}
 	return found

@@ -30,6 +30,8 @@ func written(history string) (log []podVersion) {
 			v.pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(v.at)}}
 		case "terminating":
 			v.pod.DeletionTimestamp = &metav1.Time{Time: v.at}
+		case "removed":
+			v.pod.DeletionTimestamp, v.pod.DeletionGracePeriodSeconds = &metav1.Time{Time: v.at}, new(int64)
 		}
 		log = append(log, v)
 	}
@@ -81,6 +83,46 @@ func TestUnaudited(t *testing.T) {
 		log[missing].gone = !log[missing].gone
 		if found := unaudited(watched, log); len(found) != 1 {
 			t.Errorf("%d is not the same: %s", missing+1, fmt.Sprint(found))
+		}
+	}
+}
+
+// TestRemovedByAnUpdate: between the two writes of a deletion the API server was asked for an update, with which it removed the pod. That
+// answer has the first of the two versions.
+func TestRemovedByAnUpdate(t *testing.T) {
+	watched := written("kubelet a new, kubelet a ready, operator a removed, kubelet a gone")
+	log := written("kubelet a new, kubelet a ready, kubelet a removed")
+	log[2].gone = removes("patch", log[2].pod)
+	if found := unaudited(watched, log); len(found) > 0 {
+		t.Errorf("%q", found)
+	}
+	log[2].gone = false
+	if found := unaudited(watched, log); len(found) != 1 {
+		t.Errorf("nobody has removed it: %q", found)
+	}
+	log = log[:2]
+	log[1].gone = true
+	if found := unaudited(watched, log); len(found) == 0 {
+		t.Error("it was there after the version with which it went")
+	}
+}
+
+// TestRemoves: which requests the API server answers when a pod has gone, by the pod in the answer.
+func TestRemoves(t *testing.T) {
+	at := func(state string) *corev1.Pod { return written("kubelet a " + state)[0].pod }
+	waits := at("removed")
+	waits.Finalizers = []string{"example.com/a"}
+	for _, c := range []struct {
+		verb string
+		pod  *corev1.Pod
+		want bool
+	}{
+		{"delete", at("ready"), true}, {"delete", at("removed"), true}, {"delete", at("terminating"), false},
+		{"patch", at("ready"), false}, {"patch", at("removed"), true}, {"patch", at("terminating"), false}, {"update", at("removed"), true},
+		{"patch", waits, false}, {"create", at("new"), false},
+	} {
+		if got := removes(c.verb, c.pod); got != c.want {
+			t.Errorf("%s, answered by %+v: %v", c.verb, c.pod.ObjectMeta, got)
 		}
 	}
 }
