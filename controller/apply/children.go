@@ -306,9 +306,9 @@ func (a *Applier) removeOne(ctx context.Context, head *schema.Head, d schema.Del
 		// A conflict, too: it may be another object under the same name, which is not ours to delete and which the
 		// caches will show, or an admission webhook, and then no event queues the object again.
 		return false, &writeError{"delete", d.Resource, d.Name, err}
-	case got.DeletionTimestamp != nil:
+	case got.DeletionTimestamp != nil && got.ResourceVersion != "":
 		a.wrote(head, d.Resource, got.ResourceVersion)
-	default: // the version is that of the last state before the end, if there is one
+	default: // the version is that of the last state before the end, or there is none: another request came in between and removed it
 		a.gone(head, d)
 	}
 	return true, nil

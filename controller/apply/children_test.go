@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -13,6 +15,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 
 	"stoic/controller/consistency"
 	"stoic/schema"
@@ -201,6 +204,41 @@ func TestRemove(t *testing.T) {
 	}
 	if got := s.reported(t, "PodsDeleteFailed"); !strings.Contains(got, "refused") {
 		t.Errorf("reported %q", got)
+	}
+}
+
+// TestDeletionAnsweredWithoutVersion: another request removed the pod between the two writes of our deletion, and the API server has no
+// version to answer with (seen with a store that is slow). No cache can be compared with it: the pod is known to be gone.
+func TestDeletionAnsweredWithoutVersion(t *testing.T) {
+	version := ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"p","namespace":"ns","uid":"pod",
+			"resourceVersion":%q,"deletionTimestamp":"2026-11-26T22:39:42Z","deletionGracePeriodSeconds":0}}`, version)
+	}))
+	t.Cleanup(server.Close)
+	a := newTestApplier(t, newAPIServer(t), func(o *Options) {
+		var err error
+		if o.API, err = NewAPI(&rest.Config{Host: server.URL, QPS: -1}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	shown := slices.Values([]types.UID{"pod"}) // by a cache that has not heard of it
+	for _, test := range []struct {
+		version string
+		want    consistency.Freshness
+	}{
+		{"7", consistency.Fresh}, // Check waits for this version
+		{"", consistency.Behind},
+	} {
+		head := someHead()
+		head.Meta.UID, version = types.UID("owner of "+test.version), test.version
+		if gone, err := a.removeOne(t.Context(), head, schema.Deletion{Resource: schema.Pods(), Namespace: "ns", Name: "p", UID: "pod"}); !gone || err != nil {
+			t.Fatal(gone, err)
+		}
+		if got := a.Store.CheckChildren(head.Meta.UID, shown); got != test.want {
+			t.Errorf("answered at version %q: a cache that shows the pod is %v", test.version, got)
+		}
 	}
 }
 
