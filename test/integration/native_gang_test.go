@@ -146,7 +146,7 @@ func nativeGangOrder(t *testing.T, r *rig) {
 		"v1alpha2": {`{"controllerRef":{"apiGroup":"kubeflow.org","kind":"TFJob","name":"job"},"podGroupTemplates":[{"name":"pods","schedulingConstraints":null,"schedulingPolicy":{"gang":{"minCount":2}}}]}`,
 			`{"disruptionMode":"Pod","podGroupTemplateRef":{"workload":{"podGroupTemplateName":"pods","workloadName":"job"}},"schedulingPolicy":{"gang":{"minCount":2}}}`},
 		"v1beta1": {`{"controllerRef":{"apiGroup":"kubeflow.org","kind":"TFJob","name":"job"},"podGroupTemplates":[{"name":"pods","schedulingConstraints":null,"schedulingPolicy":{"gang":{"minCount":2}}}]}`,
-			`{"disruptionMode":{"single":{}},"schedulingPolicy":{"gang":{"minCount":2}},"workloadRef":{"templateName":"pods","workloadName":"job"}}`},
+			`{"disruptionMode":{"single":{}},"priority":0,"schedulingPolicy":{"gang":{"minCount":2}},"workloadRef":{"templateName":"pods","workloadName":"job"}}`},
 	}[workloads.Version]
 	for i, u := range []map[string]any{workload.Object, group.Object} {
 		if spec, _ := json.Marshal(u["spec"]); string(spec) != want[i] {
@@ -188,7 +188,8 @@ func nativeGangSuspended(t *testing.T, r *rig) {
 	}
 }
 
-// nativeGangChanged: a PodGroup of 1.36 stays as it was made. The author reads so, and further pods come all the same.
+// nativeGangChanged: a PodGroup of 1.37 follows its job. One of 1.36 stays as it was made; the author reads so, and further pods come all
+// the same.
 func nativeGangChanged(t *testing.T, r *rig) {
 	ns := r.namespace(t, "native-changed")
 	r.operator(t, ns, "--native-gang-scheduling")
@@ -196,10 +197,18 @@ func nativeGangChanged(t *testing.T, r *rig) {
 	r.awaitActive(t, ns, "job", 2)
 	r.apply(t, ns, manifest("job", endless("", "replicas: 3")))
 	r.awaitActive(t, ns, "job", 3)
-	r.reportedOnce(t, ns, "job", training.ReasonUpdatePodGroupFailed, "immutable")
+	follows := nativeVersion() == "v1beta1"
+	if follows {
+		r.awaitMinCount(t, ns, "job", 3)
+	} else {
+		r.reportedOnce(t, ns, "job", training.ReasonUpdatePodGroupFailed, "immutable")
+	}
 	r.apply(t, ns, manifest("job", endless("", "replicas: 1")))
 	r.awaitPods(t, ns, "job", 1)
 	r.awaitActive(t, ns, "job", 1)
+	if follows {
+		r.awaitMinCount(t, ns, "job", 1)
+	}
 	before := r.pods(t, ns, "job")
 	r.kubectl(t, nil, "-n", ns, "delete", "pod", "job-worker-0", "--wait=false") // kubectl may take the next pod of this name for it
 	await(t, "another pod that runs", func() (bool, string) {
@@ -255,13 +264,27 @@ func (r *rig) inGroup(t *testing.T, ns, job string) map[string]bool {
 }
 
 // minCount of the group of a job.
-func (r *rig) minCount(t *testing.T, ns, job string, want int64) {
+func (r *rig) minCount(t *testing.T, ns, job string) int64 {
 	t.Helper()
 	_, groups := nativeKinds()
 	group := r.awaitDependent(t, groups, ns, job, true)
-	if found, _, _ := unstructured.NestedInt64(group.Object, "spec", "schedulingPolicy", "gang", "minCount"); found != want {
+	found, _, _ := unstructured.NestedInt64(group.Object, "spec", "schedulingPolicy", "gang", "minCount")
+	return found
+}
+
+func (r *rig) hasMinCount(t *testing.T, ns, job string, want int64) {
+	t.Helper()
+	if found := r.minCount(t, ns, job); found != want {
 		t.Errorf("minCount is %d, want %d", found, want)
 	}
+}
+
+func (r *rig) awaitMinCount(t *testing.T, ns, job string, want int64) {
+	t.Helper()
+	await(t, fmt.Sprintf("minCount to be %d", want), func() (bool, string) {
+		found := r.minCount(t, ns, job)
+		return found == want, fmt.Sprint(found)
+	})
 }
 
 // allInGroup: so many pods are there, and all are members.
@@ -280,7 +303,7 @@ func nativeGangOfMPI(t *testing.T, r *rig) {
 	r.operator(t, ns, "--native-gang-scheduling", "--enable-scheme", "MPIJob")
 	// Workers that run on would keep the group: the API server protects it.
 	r.apply(t, ns, mpiManifest("pi", "\n  runPolicy: {cleanPodPolicy: Running}", 2, "3s"))
-	r.minCount(t, ns, "pi", 2)
+	r.hasMinCount(t, ns, "pi", 2)
 	r.awaitState(t, ns, "pi", training.Running)
 	r.allInGroup(t, ns, "pi", 3)
 	r.awaitState(t, ns, "pi", training.Succeeded)
@@ -306,7 +329,7 @@ func nativeGangFitsLauncher(t *testing.T, r *rig) {
 		"containers":[{"name":"a","image":"a","resources":{"limits":{"nvidia.com/gpu":1}}}]}}`), "-n", ns, "create", "-f", "-")
 	r.kubectl(t, nil, "-n", ns, "wait", "pod/first", "--for=jsonpath={.status.phase}=Running", "--timeout=60s")
 	r.apply(t, ns, mpi2OnGPUs("pi", "node-0", 2, 3))
-	r.minCount(t, ns, "pi", 3)
+	r.hasMinCount(t, ns, "pi", 3)
 	r.reportedOnce(t, ns, "pi", training.ReasonPodUnschedulable, "")
 	await(t, "all three pods to wait", func() (bool, string) {
 		pods := r.inGroup(t, ns, "pi")
@@ -327,7 +350,7 @@ func nativeGangWaits(t *testing.T, r *rig) {
 	ns := r.namespace(t, "native-waits")
 	r.operator(t, ns, "--native-gang-scheduling", "--enable-scheme", "MPIJob")
 	r.apply(t, ns, mpi2Manifest("pi", "launcherCreationPolicy: WaitForWorkersReady", "{cleanPodPolicy: None}", ends("3s"), 2, ""))
-	r.minCount(t, ns, "pi", 2)
+	r.hasMinCount(t, ns, "pi", 2)
 	r.awaitState(t, ns, "pi", training.Running)
 	r.allInGroup(t, ns, "pi", 3)
 	r.awaitState(t, ns, "pi", training.Succeeded)
