@@ -163,7 +163,7 @@ verify: ## fail if something is unformatted, suspicious, untidy, vulnerable or n
 	@go mod tidy -diff
 	@cd localcluster && go mod tidy -diff
 	@cd localcluster/kine && go mod tidy -diff && CGO_ENABLED=0 go vet ./...
-	@cd localcluster && go mod tidy -diff -modfile=kubernetes-1.35.mod
+	@cd localcluster && go mod tidy -diff -modfile=kubernetes-1.35.mod && go mod tidy -diff -modfile=kubernetes-1.37.mod
 	@cd test/e2e/coredns && go mod tidy -diff
 	@cd tools && go mod tidy -diff
 	@cd clients/go && go mod tidy -diff && go vet ./...

@@ -183,12 +183,8 @@ func tail(text string, lines int) string {
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
-// release of Kubernetes that the node has. Its modules are those of the operator and of CoreDNS: each package that these programs share
-// is compiled once.
-const release = "1.37"
-
 func (m *maker) controlPlane(ctx context.Context, s *Supplies) (err error) {
-	s.ControlPlane, err = cluster.Build(ctx, cluster.Options{Source: filepath.Join(m.root, "localcluster"), Kubernetes: release, Progress: m.progress})
+	s.ControlPlane, err = cluster.Build(ctx, cluster.Options{Source: filepath.Join(m.root, "localcluster"), Progress: m.progress})
 	return err
 }
 
@@ -197,8 +193,7 @@ func (m *maker) programs(ctx context.Context, s *Supplies) error {
 	bin := filepath.Join(m.dir, "bin")
 	// Most of kubelet, kubectl and Helm is compiled with the control plane: in a module of its own Helm takes five minutes, here one.
 	kubernetes := filepath.Join(m.root, "localcluster")
-	modules := "-modfile=kubernetes-" + release + ".mod"
-	version, err := m.goList(ctx, kubernetes, modules, "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
+	version, err := m.goList(ctx, kubernetes, "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
 	if err != nil {
 		return err
 	}
@@ -215,11 +210,8 @@ func (m *maker) programs(ctx context.Context, s *Supplies) error {
 		{"registry", filepath.Join(m.root, "tools/image"), "./registry", "-s -w"},
 	} {
 		m.say("compile %s", build.program)
-		args := []string{"build", "-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", build.flags, "-o", filepath.Join(bin, build.program)}
-		if build.folder == kubernetes {
-			args = append(args, modules)
-		}
-		c := exec.CommandContext(ctx, "go", append(args, build.from)...)
+		c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", build.flags,
+			"-o", filepath.Join(bin, build.program), build.from)
 		c.Dir, c.Env = build.folder, append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=")
 		if err := m.runContained(ctx, c); err != nil {
 			return fmt.Errorf("compile %s: %w", build.program, err)
