@@ -65,14 +65,25 @@ func (c *Controller) wakeClaimants(d *cache.Dependents, orphan schema.Candidate)
 
 // yielded: an object claims nothing any more. What it claimed may have another claimant, for which there is no other event.
 func (r *watcher) yielded(object *convert.Result) {
-	for _, d := range r.dependents {
-		if d.Claims == nil || !r.mayWrite() {
-			continue
-		}
-		namespace := object.Meta.Namespace
-		if r.Resource.Cluster {
-			namespace = ""
-		}
-		d.EachOrphan(namespace, func(orphan schema.Candidate) { r.wakeClaimants(d, orphan) })
+	namespace := object.Meta.Namespace
+	if r.Resource.Cluster {
+		namespace = ""
 	}
+	for _, d := range r.dependents {
+		r.wakeOrphans(d, namespace)
+	}
+}
+
+// wakeOrphans queues the objects that claim what has no controller in a namespace; "" is all.
+func (c *Controller) wakeOrphans(d *cache.Dependents, namespace string) {
+	if c.mayWrite() {
+		d.EachOrphan(namespace, func(orphan schema.Candidate) { c.wakeClaimants(d, orphan) })
+	}
+}
+
+// isShared: objects of several watches have such dependents.
+func (c *Controller) isShared(d *cache.Dependents) bool {
+	has := func(w *watcher) bool { return slices.Contains(w.dependents, d) }
+	first := slices.IndexFunc(c.watchers, has)
+	return first >= 0 && slices.ContainsFunc(c.watchers[first+1:], has)
 }

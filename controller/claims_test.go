@@ -42,7 +42,8 @@ type gathering struct {
 
 const gatherersPath = "/apis/example.com/v1/namespaces/ns/gatherers/"
 
-func newGathering(t *testing.T) *gathering {
+// newGathering has a watch of gatherers, and one of each other kind, which claims by the same labels.
+func newGathering(t *testing.T, others ...string) *gathering {
 	t.Helper()
 	g := &gathering{apiServer: newAPIServer(t), last: map[string]schema.Observed{}}
 	g.locked(func() {
@@ -51,38 +52,53 @@ func newGathering(t *testing.T) *gathering {
 	owned := &Owned{Resource: schema.Pods(), Claims: func(owner *convert.Result) labels.Selector {
 		return labels.SelectorFromSet(labels.Set{"for": owner.Object.(*gatherer).Spec.Gathers})
 	}}
-	g.controller = newTestController(t, g.apiServer, func(o *Options) {
-		o.Watches = []Watch{Typed(schema.Resource{Group: "example.com", Version: "v1", Plural: "gatherers", Kind: "Gatherer"},
-			func(_ *gatherer, o Observed) (plan Plan) {
-				g.mu.Lock()
-				defer g.mu.Unlock()
-				g.last[o.Head.Meta.Name] = o
-				for _, c := range o.Children[0].Orphans {
-					plan.Patch = append(plan.Patch, c.Adopt(schema.Pods(), o.Head))
-				}
-				for _, c := range o.Children[0].Unclaimed {
-					plan.Patch = append(plan.Patch, c.Release(schema.Pods(), o.Head))
-				}
-				if !g.creates {
-					return plan
-				}
-				taken := o.Taken(schema.Pods())
-				for i := 0; len(o.Children[0].Items)+len(plan.Patch)+len(plan.Create) == 0; i++ {
-					if name := fmt.Sprint("pod-", i); !taken[name] {
-						plan.Create = append(plan.Create, schema.PodOf(o.Head, name, map[string]string{"for": "x"}, []byte(`{"spec":{}}`)))
-						plan.Status = &gathererStatus{Pods: []string{name}}
-					}
-				}
-				return plan
-			}, []*Owned{owned})}
-	})
+	watches := []Watch{Typed(gathererResource("Gatherer"), g.plan, []*Owned{owned})}
+	for _, kind := range others {
+		r := gathererResource(kind)
+		g.locked(func() {
+			g.Serve(apimodel.Resource{Group: r.Group, Version: r.Version, Plural: r.Plural, Kind: r.Kind, Namespaced: true, Status: true})
+		})
+		watches = append(watches, Typed(r, g.plan, []*Owned{owned}))
+	}
+	g.controller = newTestController(t, g.apiServer, func(o *Options) { o.Watches = watches })
 	return g
+}
+
+func gathererResource(kind string) schema.Resource {
+	return schema.Resource{Group: "example.com", Version: "v1", Plural: strings.ToLower(kind) + "s", Kind: kind}
+}
+
+func (g *gathering) plan(_ *gatherer, o Observed) (plan Plan) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.last[o.Head.Meta.Name] = o
+	for _, c := range o.Children[0].Orphans {
+		plan.Patch = append(plan.Patch, c.Adopt(schema.Pods(), o.Head))
+	}
+	for _, c := range o.Children[0].Unclaimed {
+		plan.Patch = append(plan.Patch, c.Release(schema.Pods(), o.Head))
+	}
+	if !g.creates {
+		return plan
+	}
+	taken := o.Taken(schema.Pods())
+	for i := 0; len(o.Children[0].Items)+len(plan.Patch)+len(plan.Create) == 0; i++ {
+		if name := fmt.Sprint("pod-", i); !taken[name] {
+			plan.Create = append(plan.Create, schema.PodOf(o.Head, name, map[string]string{"for": "x"}, []byte(`{"spec":{}}`)))
+			plan.Status = &gathererStatus{Pods: []string{name}}
+		}
+	}
+	return plan
 }
 
 // gatherer is stored with a creation time, the later the larger.
 func (g *gathering) gatherer(name string, created, gathers string) {
+	g.gathererOf("Gatherer", name, created, gathers)
+}
+
+func (g *gathering) gathererOf(kind, name, created, gathers string) {
 	g.locked(func() {
-		g.store(gatherersPath+name, map[string]any{"apiVersion": "example.com/v1", "kind": "Gatherer", "spec": map[string]any{"gathers": gathers},
+		g.store("/apis/example.com/v1/namespaces/ns/"+gathererResource(kind).Plural+"/"+name, map[string]any{"apiVersion": "example.com/v1", "kind": kind, "spec": map[string]any{"gathers": gathers},
 			"metadata": map[string]any{"name": name, "namespace": "ns", "creationTimestamp": "2026-01-0" + created + "T00:00:00Z"}})
 	})
 }
@@ -235,6 +251,32 @@ func TestClaimantThatYields(t *testing.T) {
 		defer g.mu.Unlock()
 		return g.last["a"].Rejection != nil && saw(g.last["a"]) == "p; ; "
 	})
+}
+
+// TestClaimantWhoseKindGoes: no event says that the older claimant is gone, as its kind is not served any more. The younger one, of another
+// kind, is queued.
+func TestClaimantWhoseKindGoes(t *testing.T) {
+	g := newGathering(t, "Collector")
+	g.gatherer("a", "1", "x")
+	g.gathererOf("Collector", "b", "2", "x")
+	g.refuse = func(verb, resource, _ string) *refusing {
+		if verb == "PATCH" && resource == "pods" {
+			return &refusing{403, metav1.StatusReasonForbidden, "not yet"}
+		}
+		return nil
+	}
+	start(t, g.controller)
+	g.pod("p", "x")
+	eventually(t, "the patch that is refused", func() bool { return g.count("PATCH pods p") > 0 })
+	eventually(t, "the younger one to be looked at", func() bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		_, seen := g.last["b"]
+		return seen
+	})
+	eventually(t, "the reconciles of the younger one to end", g.controller.watchers[1].idle)
+	g.locked(func() { g.refuse = nil; g.Unserve("gatherers"); g.Cut() })
+	g.awaitOwners(t, "p", "Collector b!")
 }
 
 // TestOwnerThatIsGoneAdoptsNothing: a watch that lags shows an owner that was deleted, and whose dependents were left. What it

@@ -116,11 +116,17 @@ func (r *watcher) deleted(last *convert.Result) {
 }
 
 // replaced forgets the objects that are not there any more: they went while no informer ran. What is known of the others
-// still holds, and the caches of their children may still be behind it.
+// still holds, and the caches of their children may still be behind it. What those that went claimed may have a claimant of another
+// watch, for which there is no event; those of this watch are queued as they are listed.
 func (r *watcher) replaced(present map[types.UID]bool) {
 	gone := func(uid types.UID) bool { return !present[uid] }
 	r.store.ForgetAll(gone)
 	r.applier.ForgetAll(gone)
+	for _, d := range r.dependents {
+		if r.isShared(d) {
+			r.wakeOrphans(d, "")
+		}
+	}
 }
 
 func (r *watcher) enqueue(changed *convert.Result) {
