@@ -142,15 +142,15 @@ func nativeGangOrder(t *testing.T, r *rig) {
 	workloads, groups := nativeKinds()
 	workload, group := r.awaitDependent(t, workloads, ns, "job", true), r.awaitDependent(t, groups, ns, "job", true)
 	// The API server adds its own defaults.
-	want := map[string][2]string{
-		"v1alpha2": {`{"controllerRef":{"apiGroup":"kubeflow.org","kind":"TFJob","name":"job"},"podGroupTemplates":[{"name":"pods","schedulingConstraints":null,"schedulingPolicy":{"gang":{"minCount":2}}}]}`,
-			`{"disruptionMode":"Pod","podGroupTemplateRef":{"workload":{"podGroupTemplateName":"pods","workloadName":"job"}},"schedulingPolicy":{"gang":{"minCount":2}}}`},
-		"v1beta1": {`{"controllerRef":{"apiGroup":"kubeflow.org","kind":"TFJob","name":"job"},"podGroupTemplates":[{"name":"pods","schedulingConstraints":null,"schedulingPolicy":{"gang":{"minCount":2}}}]}`,
-			`{"disruptionMode":{"single":{}},"priority":0,"schedulingPolicy":{"gang":{"minCount":2}},"workloadRef":{"templateName":"pods","workloadName":"job"}}`},
-	}[workloads.Version]
-	for i, u := range []map[string]any{workload.Object, group.Object} {
-		if spec, _ := json.Marshal(u["spec"]); string(spec) != want[i] {
-			t.Errorf("the spec is %s, want %s", spec, want[i])
+	for spec, of := range map[string]map[string]any{
+		`{"controllerRef":{"apiGroup":"kubeflow.org","kind":"TFJob","name":"job"},"podGroupTemplates":[{"name":"pods","schedulingConstraints":null,"schedulingPolicy":{"gang":{"minCount":2}}}]}`: workload.Object,
+		map[string]string{
+			"v1alpha2": `{"disruptionMode":"Pod","podGroupTemplateRef":{"workload":{"podGroupTemplateName":"pods","workloadName":"job"}},"schedulingPolicy":{"gang":{"minCount":2}}}`,
+			"v1beta1":  `{"disruptionMode":{"single":{}},"priority":0,"schedulingPolicy":{"gang":{"minCount":2}},"workloadRef":{"templateName":"pods","workloadName":"job"}}`,
+		}[groups.Version]: group.Object,
+	} {
+		if got, _ := json.Marshal(of["spec"]); string(got) != spec {
+			t.Errorf("the spec is %s, want %s", got, spec)
 		}
 	}
 	r.awaitState(t, ns, "job", training.Succeeded)
