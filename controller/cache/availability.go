@@ -116,9 +116,12 @@ func (a *availability) once(ctx context.Context) bool {
 	}
 	a.gauge.Set(1)
 	a.log.Info("watching")
+	var said interruption
 	a.watch(ctx, func(err error) {
 		if err != nil {
 			a.watchErrors.Inc()
+		}
+		if said.isNews(err, a.now()) {
 			a.log.Info("the watch was interrupted", zap.Error(err))
 		}
 		switch {

@@ -2,8 +2,10 @@ package cache
 
 import (
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -40,3 +42,30 @@ func (l *reportingWatch) pass(report func(error)) {
 func (l *reportingWatch) Stop() { l.stop() }
 
 func (l *reportingWatch) ResultChan() <-chan watch.Event { return l.events }
+
+// reminderInterval is how often a watch that stays interrupted is logged. The runbook of watch errors looks at half an hour.
+const reminderInterval = 10 * time.Minute
+
+// interruption is what the log says of one watch. It is asked on several goroutines.
+type interruption struct {
+	mu     sync.Mutex
+	reason metav1.StatusReason
+	said   time.Time // zero: the watch goes on
+}
+
+// isNews says whether a failure belongs in the log: the first one, one for another reason, and each that comes reminderInterval after
+// the last that was logged. An attempt is made every few seconds. With nil the watch goes on.
+func (i *interruption) isNews(err error, now time.Time) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if err == nil {
+		i.said = time.Time{}
+		return false
+	}
+	reason := apierrors.ReasonForError(err)
+	if !i.said.IsZero() && reason == i.reason && now.Sub(i.said) < reminderInterval {
+		return false
+	}
+	i.reason, i.said = reason, now
+	return true
+}
