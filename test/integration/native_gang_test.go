@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -71,7 +70,7 @@ func TestNativeGangNotServed(t *testing.T) {
 
 // nativeVersion that the release of Kubernetes serves; empty before 1.36, whose pods name a Workload.
 func nativeVersion() string {
-	return map[string]string{"": "v1alpha2", "1.37": "v1beta1"}[os.Getenv("STOIC_KUBERNETES")]
+	return map[string]string{"": "v1alpha2", "1.37": "v1beta1"}[release()]
 }
 
 func nativeKinds() (workloads, groups schema.Resource) {

@@ -123,7 +123,7 @@ func newRig(t *testing.T, shape string, before func(*rig)) *rig {
 func bareRig(t *testing.T, o cluster.Options) *rig {
 	t.Helper()
 	o.Source, o.Audit, o.Progress = filepath.Join(root, "localcluster"), true, t.Output()
-	if o.Kubernetes = os.Getenv("STOIC_KUBERNETES"); o.GangScheduling && nativeVersion() == "" {
+	if o.Kubernetes = release(); o.GangScheduling && nativeVersion() == "" {
 		t.Skip("the scheduler of this release has no PodGroups")
 	}
 	if operator.CRs() == cluster.CRsAggregated && o.CRs == "" && len(o.CRDs) == 0 {
@@ -134,6 +134,9 @@ func bareRig(t *testing.T, o cluster.Options) *rig {
 	return &rig{kind: kinds.TFJob(), flags: raceDetector(), cluster: c, config: config, dynamic: dynamic.NewForConfigOrDie(config), typed: typed,
 		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(typed.Discovery())), keepsGeneration: true}
 }
+
+// release of Kubernetes that the control planes are, such as 1.37; "" is that of localcluster/go.mod.
+func release() string { return os.Getenv("STOIC_KUBERNETES") }
 
 // permit installs the namespace and the permissions that deploy/ gives to the operator.
 func (r *rig) permit(t *testing.T, more ...string) {
