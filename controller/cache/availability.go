@@ -121,7 +121,7 @@ func (a *availability) once(ctx context.Context) bool {
 		if err != nil {
 			a.watchErrors.Inc()
 		}
-		if said.isNews(err, a.now()) {
+		if said.isLogged(err, a.now()) {
 			a.log.Info("the watch was interrupted", zap.Error(err))
 		}
 		switch {

@@ -53,9 +53,9 @@ type interruption struct {
 	said   time.Time // zero: the watch goes on
 }
 
-// isNews says whether a failure belongs in the log: the first one, one for another reason, and each that comes reminderInterval after
+// isLogged says whether a failure belongs in the log: the first one, one for another reason, and each that comes reminderInterval after
 // the last that was logged. An attempt is made every few seconds. With nil the watch goes on.
-func (i *interruption) isNews(err error, now time.Time) bool {
+func (i *interruption) isLogged(err error, now time.Time) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if err == nil {
