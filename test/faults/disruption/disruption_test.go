@@ -41,6 +41,9 @@ func TestPlans(t *testing.T) {
 	for _, p := range plans {
 		t.Run(p.Goal+"/"+p.Name, func(t *testing.T) {
 			t.Parallel() // each has a control plane of its own
+			if p.Goal == "G16" && strings.Contains(operator.Store(), "://") {
+				t.Skip("the store is a database, which is saved and restored with its own tools")
+			}
 			env := env
 			began := time.Now()
 			env.Log = func(format string, values ...any) {
