@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"stoic/cli/cluster"
 )
 
 // kubectl runs kubectl on one cluster, so that what is shown is what a user would see.
@@ -37,7 +39,7 @@ func (k kubectl) show(ctx context.Context, out io.Writer, args ...string) error 
 }
 
 func (k kubectl) run(ctx context.Context, in []byte, args ...string) (string, error) {
-	command := exec.CommandContext(ctx, "kubectl", append([]string{"--kubeconfig", k.kubeconfig}, args...)...)
+	command := exec.CommandContext(ctx, "kubectl", append(cluster.KubectlArguments(k.kubeconfig), args...)...)
 	command.Stdin = bytes.NewReader(in)
 	var out, talk bytes.Buffer
 	command.Stdout, command.Stderr = &out, &talk

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -133,4 +134,11 @@ func (o Options) arguments(dir, kine string) []string {
 		args = append(args, "--temporary")
 	}
 	return args
+}
+
+// KubectlArguments come before those of any command of kubectl on a local control plane. kubectl files what an API server serves under its
+// address, in the home of the user, for hours; a later control plane may have the same port and serve other kinds. It is kept beside the
+// kubeconfig, and goes with it.
+func KubectlArguments(kubeconfig string) []string {
+	return []string{"--kubeconfig", kubeconfig, "--cache-dir", filepath.Join(filepath.Dir(kubeconfig), "kubectl-cache")}
 }

@@ -94,7 +94,7 @@ func (r *rig) finishPods(t *testing.T) {
 // kubectlProxy runs kubectl proxy until the test ends, on a port of its choice.
 func kubectlProxy(t *testing.T, kubeconfig string) (address string) {
 	t.Helper()
-	cmd := exec.Command("kubectl", "--kubeconfig", kubeconfig, "proxy", "--port=0", "--address=127.0.0.1")
+	cmd := exec.Command("kubectl", append(cluster.KubectlArguments(kubeconfig), "proxy", "--port=0", "--address=127.0.0.1")...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"stoic/cli/cluster"
 )
 
 // User is the service account that deploy/rbac binds.
@@ -25,7 +27,7 @@ func Permit(ctx context.Context, kubeconfig, root string, more ...string) error 
 
 // Kubectl runs kubectl and returns what it writes, also if it fails.
 func Kubectl(ctx context.Context, kubeconfig string, in []byte, args ...string) (out string, err error) {
-	cmd := exec.CommandContext(ctx, "kubectl", append([]string{"--kubeconfig", kubeconfig}, args...)...)
+	cmd := exec.CommandContext(ctx, "kubectl", append(cluster.KubectlArguments(kubeconfig), args...)...)
 	cmd.Stdin = bytes.NewReader(in)
 	text, err := cmd.CombinedOutput()
 	if err != nil {
