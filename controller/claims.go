@@ -65,12 +65,8 @@ func (c *Controller) wakeClaimants(d *cache.Dependents, orphan schema.Candidate)
 
 // yielded: an object claims nothing any more. What it claimed may have another claimant, for which there is no other event.
 func (r *watcher) yielded(object *convert.Result) {
-	namespace := object.Meta.Namespace
-	if r.Resource.Cluster {
-		namespace = ""
-	}
 	for _, d := range r.dependents {
-		r.wakeOrphans(d, namespace)
+		r.wakeOrphans(d, cache.ReachOf(object.Head))
 	}
 }
 

@@ -116,12 +116,12 @@ func (a *availability) once(ctx context.Context) bool {
 	}
 	a.gauge.Set(1)
 	a.log.Info("watching")
-	var said interruption
+	var interrupted interruption
 	a.watch(ctx, func(err error) {
 		if err != nil {
 			a.watchErrors.Inc()
 		}
-		if said.isLogged(err, a.now()) {
+		if interrupted.isLogged(err, a.now()) {
 			a.log.Info("the watch was interrupted", zap.Error(err))
 		}
 		switch {

@@ -86,8 +86,8 @@ func (d *Dependents) EachOrphan(namespace string, do func(schema.Candidate)) {
 	}
 }
 
-// reachOf an owner: the namespace in which it may own objects; "" is all.
-func reachOf(owner *schema.Head) string {
+// ReachOf an owner: the namespace in which it may own objects; "" is all.
+func ReachOf(owner *schema.Head) string {
 	if owner.Resource.Cluster {
 		return ""
 	}

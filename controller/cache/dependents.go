@@ -254,7 +254,7 @@ func (d *Dependents) Of(owner *schema.Head) schema.Children {
 			found.Items = append(found.Items, c.seen())
 		}
 	}
-	d.EachOrphan(reachOf(owner), func(o schema.Candidate) { found.Orphans = append(found.Orphans, o) })
+	d.EachOrphan(ReachOf(owner), func(o schema.Candidate) { found.Orphans = append(found.Orphans, o) })
 	return found
 }
 

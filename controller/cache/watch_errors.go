@@ -50,22 +50,22 @@ const reminderInterval = 10 * time.Minute
 type interruption struct {
 	mu     sync.Mutex
 	reason metav1.StatusReason
-	said   time.Time // zero: the watch goes on
+	logged time.Time // zero if the watch is not interrupted
 }
 
 // isLogged says whether a failure belongs in the log: the first one, one for another reason, and each that comes reminderInterval after
-// the last that was logged. An attempt is made every few seconds. With nil the watch goes on.
+// the last that was logged. A watch is tried again every few seconds; nil says that it has succeeded.
 func (i *interruption) isLogged(err error, now time.Time) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if err == nil {
-		i.said = time.Time{}
+		i.logged = time.Time{}
 		return false
 	}
 	reason := apierrors.ReasonForError(err)
-	if !i.said.IsZero() && reason == i.reason && now.Sub(i.said) < reminderInterval {
+	if !i.logged.IsZero() && reason == i.reason && now.Sub(i.logged) < reminderInterval {
 		return false
 	}
-	i.reason, i.said = reason, now
+	i.reason, i.logged = reason, now
 	return true
 }

@@ -112,7 +112,8 @@ func (l layout) serverArguments(p ports, o Options) []string {
 		args = append(args, "--etcd-compaction-interval=0")
 	}
 	if o.GangScheduling {
-		args = append(args, o.gangFeatures(), "--runtime-config=scheduling.k8s.io/"+o.gangVersion()+"=true")
+		gates, served := o.gang()
+		args = append(args, gates, served)
 	}
 	if o.Strict {
 		args = append(args, strictArguments()...)
@@ -148,7 +149,8 @@ func chosenControllers() []string {
 func (l layout) controllerArguments(p ports, o Options) []string {
 	chosen, features := chosenControllers(), []string(nil)
 	if o.GangScheduling {
-		chosen, features = append(chosen, "podgroup-protection-controller"), []string{o.gangFeatures()}
+		gates, _ := o.gang()
+		chosen, features = append(chosen, "podgroup-protection-controller"), []string{gates}
 	}
 	return append(append(l.componentArguments(controllers, p.Controllers), features...),
 		"--kubeconfig="+l.config(controllers+".kubeconfig"),
@@ -164,28 +166,20 @@ func (l layout) controllerArguments(p ports, o Options) []string {
 func (l layout) schedulerArguments(p ports, o Options) []string {
 	args := append(l.componentArguments(scheduler, p.Scheduler), "--config="+l.config("scheduler.json"))
 	if o.GangScheduling {
-		args = append(args, o.gangFeatures())
+		gates, _ := o.gang()
+		args = append(args, gates)
 	}
 	return args
 }
 
-// gangFeatures are alpha in Kubernetes 1.36, two of them; in 1.37 there is one, in beta, which is off as well.
-func (o Options) gangFeatures() string {
-	if o.isAlphaGang() {
-		return "--feature-gates=GenericWorkload=true,GangScheduling=true"
+// gang are the feature gates and the API of gang scheduling in the release, which are off unless they are asked for: alpha in Kubernetes
+// 1.36, beta in 1.37.
+func (o Options) gang() (gates, served string) {
+	if strings.HasPrefix(o.Version, "v1.36.") {
+		return "--feature-gates=GenericWorkload=true,GangScheduling=true", "--runtime-config=scheduling.k8s.io/v1alpha2=true"
 	}
-	return "--feature-gates=GenericWorkload=true"
+	return "--feature-gates=GenericWorkload=true", "--runtime-config=scheduling.k8s.io/v1beta1=true"
 }
-
-// gangVersion of the API that the release has, none of which is served unless it is asked for.
-func (o Options) gangVersion() string {
-	if o.isAlphaGang() {
-		return "v1alpha2"
-	}
-	return "v1beta1"
-}
-
-func (o Options) isAlphaGang() bool { return strings.HasPrefix(o.Version, "v1.36.") }
 
 // componentArguments are common to the controller manager and the scheduler.
 func (l layout) componentArguments(name string, port int) []string {

@@ -98,7 +98,7 @@ func TestRemovedByAnUpdate(t *testing.T) {
 	}
 	log[2].gone = false
 	if found := unaudited(watched, log); len(found) != 1 {
-		t.Errorf("nobody has removed it: %q", found)
+		t.Errorf("no request removed it: %q", found)
 	}
 	log = log[:2]
 	log[1].gone = true
