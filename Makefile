@@ -32,6 +32,8 @@ ON_STORE = STOIC_CRS='$(CRS)' $(if $(filter postgres mariadb,$(STORE)),go run ./
 LARGE ?=
 # A release of Kubernetes other than that of localcluster/go.mod (docs/supported-versions.md).
 KUBERNETES ?=
+# go test vets a package and all that it imports, once more for each way of compiling it. make verify vets.
+TEST := go test -vet=off
 # The race detector needs a C compiler; a machine without one still runs the tests.
 RACE := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race,)
 
@@ -48,9 +50,9 @@ V2BETA1_CRDS := go run ./schema/crd -types ./training/kinds/v2beta1 -o deploy/mp
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-build: ## write bin/stoic
+build: ## write bin/stoic, the program that the image has
 	@mkdir -p bin
-	go build -trimpath -ldflags '-s -w -X stoic/cli.version=$(VERSION)' -o bin/stoic .
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X stoic/cli.version=$(VERSION)' -o bin/stoic .
 
 image: ## write bin/image for amd64 and arm64 without a container engine, with SBOMs; print the digest (PUSH=REF, SOURCE=URL)
 	@go -C tools/image run . -sbom -version '$(VERSION)' -source '$(SOURCE)' -push '$(PUSH)'
@@ -65,46 +67,46 @@ test: unit integration ## run all tests
 
 unit: ## run the tests that need no control plane
 	@echo "== unit tests, golden files, properties, fuzz seeds ($(if $(RACE),with,no C compiler: without) the race detector)"
-	go test $(RACE) -short -timeout 20m ./...
+	$(TEST) $(RACE) -short -timeout 20m ./...
 	@echo "== the budgets of a conversion (docs/performance.md)"
-	go test -count=1 -run Budget -v ./convert ./training/convert
+	$(TEST) -count=1 -run Budget -v ./convert ./training/convert
 	@echo "== the local control plane's own unit tests"
 	cd localcluster && go test $(RACE) ./access ./kubelet ./plane ./simulation ./supervise
 	@echo "== the CRDs, read as the API server reads them"
 	cd tools && go test -count=1 ./crdtest ./crdcheck
 	@echo "== the clients: as they would be generated of the CRDs (TypeScript, Python and Java where npm is)"
-	cd clients/go && go test -count=1 ./...
+	cd clients/go && $(TEST) -count=1 ./...
 	cd tools && go test -count=1 ./clients
-	cd tools/dropin && go test -count=1 ./...
+	cd tools/dropin && $(TEST) -count=1 ./...
 	@echo "== the health checks for other programs, and the rules by which those read a job"
 	cd tools/integrations && go test -count=1 ./...
 	@echo "== the chart, rendered by Helm 4 and Helm 3"
 	cd tools/helm && go test -count=1 ./...
 	@echo "== the image: two builds, both platforms, a registry, the Dockerfile"
-	cd tools/image && go test -count=1 -timeout 30m ./...
+	cd tools/image && $(TEST) -count=1 -timeout 30m ./...
 	@echo "== the workflows"
-	cd tools/lint && go test -count=1 .
+	cd tools/lint && $(TEST) -count=1 .
 	@echo "== alerts and recording rules, on series; every expression names what there is"
 	cd tools/promql && go test -count=1 .
 	@echo "== what is said of known vulnerabilities"
-	cd tools/vuln && go test -count=1 .
+	cd tools/vuln && $(TEST) -count=1 .
 
 integration: ## run the tests on real control planes (KUBERNETES=1.35, STORE=kine, CRS=aggregated: only test/integration, on that)
 	@echo "== integration tests (the first run compiles the control plane: some minutes)"
 	@go run ./cli/cluster/prepare -kubernetes '$(KUBERNETES)' -store '$(STORE)'
 ifneq ($(KUBERNETES)$(STORE)$(CRS),)
-	STOIC_RIGHTS='$(RIGHTS)' STOIC_LARGE='$(LARGE)' STOIC_KUBERNETES='$(KUBERNETES)' $(ON_STORE) go test -count=1 -v -parallel $(PARALLEL) -timeout 60m ./test/integration
+	STOIC_RIGHTS='$(RIGHTS)' STOIC_LARGE='$(LARGE)' STOIC_KUBERNETES='$(KUBERNETES)' $(ON_STORE) $(TEST) -count=1 -v -parallel $(PARALLEL) -timeout 60m ./test/integration
 else
-	go test $(RACE) -count=1 -v -parallel 3 -timeout 20m ./cli/cluster
-	go test -count=1 -v -run 'Flood|NamespaceTerminates' ./controller ./controller/events
-	STOIC_RIGHTS='$(RIGHTS)' STOIC_LARGE='$(LARGE)' go test -count=1 -v -parallel $(PARALLEL) -timeout 60m ./test/integration
+	$(TEST) $(RACE) -count=1 -v -parallel 3 -timeout 20m ./cli/cluster
+	$(TEST) -count=1 -v -run 'Flood|NamespaceTerminates' ./controller ./controller/events
+	STOIC_RIGHTS='$(RIGHTS)' STOIC_LARGE='$(LARGE)' $(TEST) -count=1 -v -parallel $(PARALLEL) -timeout 60m ./test/integration
 	@echo "== the tutorial for authors of operators, step by step; the same operator as others write it (docs/authors.md)"
-	go test -count=1 -v -timeout 20m ./test/authors
+	$(TEST) -count=1 -v -timeout 20m ./test/authors
 	cd tools/comparison && go test -count=1 -v -timeout 20m .
 	@echo "== the clients in Go, TypeScript, Python and Java (those whose toolchain is there), and what the API server publishes"
-	go test -count=1 -v -timeout 15m ./test/clients
+	$(TEST) -count=1 -v -timeout 15m ./test/clients
 	@echo "== the fault rig: its fixed sample, and what it stands on (make faults runs all of it); a tiny benchmark"
-	go test -count=1 -v -p 2 -parallel 2 -timeout 20m ./test/faults ./test/faults/proxy ./test/faults/apimodel ./test/faults/disruption ./test/bench
+	$(TEST) -count=1 -v -p 2 -parallel 2 -timeout 20m ./test/faults ./test/faults/proxy ./test/faults/apimodel ./test/faults/disruption ./test/bench
 endif
 
 e2e: ## run jobs on a real node: containers, DNS, mpirun (as root on Debian; the first start takes a quarter of an hour)
@@ -116,11 +118,11 @@ vuln: ## look for known vulnerabilities in what is called, as vuln.go.dev knows 
 monitoring: ## see that no panel of the dashboards is empty, on a real Prometheus (of Debian; PROMETHEUS=folder); record what they show
 	@go run ./cli/cluster/prepare
 	STOIC_MONITORING=1 PROMETHEUS='$(PROMETHEUS)' go test -count=1 -v -timeout 30m -run TestPanelsShowWhatHappens ./test/monitoring -update
-	go test -count=1 ./test/monitoring -update
+	$(TEST) -count=1 ./test/monitoring -update
 
 certmanager: ## see that cert-manager itself issues, renews and injects our certificates, on a real control plane (it compiles for minutes)
 	@go run ./cli/cluster/prepare
-	STOIC_CERT_MANAGER=1 go test -count=1 -v -timeout 30m ./test/certmanager
+	STOIC_CERT_MANAGER=1 $(TEST) -count=1 -v -timeout 30m ./test/certmanager
 
 faults: ## hold an operator to its end state under every fault; all historic bugs (SEED, OPERATOR='...', STORE, CRS)
 	@go run ./cli/cluster/prepare -store '$(STORE)'
@@ -138,7 +140,7 @@ bench: ## measure what the operator costs, beside the least possible (OPERATOR='
 
 bench-operators: ## measure the operators of examples/operators, each with OBJECTS (10000) objects (BENCH=foo: one of them)
 	@go run ./cli/cluster/prepare
-	STOIC_OBJECTS='$(OBJECTS)' go test -count=1 -v -timeout 90m -run 'TestCostOfManyObjects/^$(if $(BENCH),$(BENCH)$$)' ./test/integration
+	STOIC_OBJECTS='$(OBJECTS)' $(TEST) -count=1 -v -timeout 90m -run 'TestCostOfManyObjects/^$(if $(BENCH),$(BENCH)$$)' ./test/integration
 
 bench-convert: ## measure what a conversion costs
 	go test -run '^$$' -bench . -benchmem ./training/convert
