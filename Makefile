@@ -4,6 +4,8 @@ SHELL := /bin/bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 30s
 SEED ?= 1
+# One part of make faults, such as 2/4: four runs with one SEED, on whatever machines, try all of it.
+PART ?= 1/1
 OPERATOR ?=
 # Workloads of the benchmark (empty: all) and the share of their sizes.
 BENCH ?=
@@ -95,6 +97,7 @@ integration: ## run the tests on real control planes (KUBERNETES=1.35, STORE=kin
 	@echo "== integration tests (the first run compiles the control plane: some minutes)"
 	@go run ./cli/cluster/prepare -kubernetes '$(KUBERNETES)' -store '$(STORE)'
 ifneq ($(KUBERNETES)$(STORE)$(CRS),)
+	$(if $(filter kine,$(STORE)),cd localcluster/kine && CGO_ENABLED=0 go vet -trimpath ./...)
 	STOIC_RIGHTS='$(RIGHTS)' STOIC_LARGE='$(LARGE)' STOIC_KUBERNETES='$(KUBERNETES)' $(ON_STORE) $(TEST) -count=1 -v -parallel $(PARALLEL) -timeout 60m ./test/integration
 else
 	$(TEST) $(RACE) -count=1 -v -parallel 3 -timeout 20m ./cli/cluster
@@ -124,9 +127,9 @@ certmanager: ## see that cert-manager itself issues, renews and injects our cert
 	@go run ./cli/cluster/prepare
 	STOIC_CERT_MANAGER=1 $(TEST) -count=1 -v -timeout 30m ./test/certmanager
 
-faults: ## hold an operator to its end state under every fault; all historic bugs (SEED, OPERATOR='...', STORE, CRS)
+faults: ## hold an operator to its end state under every fault; all historic bugs (SEED, PART=1/4, OPERATOR='...', STORE, CRS)
 	@go run ./cli/cluster/prepare -store '$(STORE)'
-	@$(ON_STORE) go run ./test/faults -seed $(SEED) -operator '$(OPERATOR)'
+	@$(ON_STORE) go run ./test/faults -seed $(SEED) -part '$(PART)' -operator '$(OPERATOR)'
 
 fuzz: ## fuzz every target (converters, versions, schedules, watches, the webhook, command line) for FUZZTIME (30s) each
 	@set -e; git grep -o '^func Fuzz[A-Za-z]*' -- '*_test.go' | sed 's,/[^/]*:func , ,' | while read -r folder target; do \
@@ -164,7 +167,7 @@ verify: ## fail if something is unformatted, suspicious, untidy, vulnerable or n
 	@echo "== go mod tidy"
 	@go mod tidy -diff
 	@cd localcluster && go mod tidy -diff
-	@cd localcluster/kine && go mod tidy -diff && CGO_ENABLED=0 go vet ./...
+	@cd localcluster/kine && go mod tidy -diff
 	@cd localcluster && go mod tidy -diff -modfile=kubernetes-1.35.mod && go mod tidy -diff -modfile=kubernetes-1.37.mod
 	@cd test/e2e/coredns && go mod tidy -diff
 	@cd tools && go mod tidy -diff

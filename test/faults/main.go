@@ -28,6 +28,7 @@ type options struct {
 	fault     string
 	sample    bool
 	share     float64
+	part      part
 	dir       string
 	root      string
 	list      bool
@@ -57,6 +58,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	f.StringVar(&o.fault, "fault", "", "only, and all of, the plans whose fault has this `text` in it, such as \"drop after commit\"")
 	f.BoolVar(&o.sample, "sample", false, "a small fixed number of plans of each goal")
 	f.Float64Var(&o.share, "share", 0, "share of the usual number of plans, such as 0.1")
+	f.Var(&o.part, "part", "only this `part` of everything, such as 2/4: four runs with one seed, on whatever machines, try all of it")
 	f.StringVar(&o.dir, "dir", "", "folder for logs and evidence (default: a new temporary one)")
 	f.StringVar(&o.root, "root", ".", "the checkout")
 	f.BoolVar(&o.list, "list", false, "list the chosen plans instead of trying them (the references are run all the same)")
@@ -67,6 +69,9 @@ func parse(args []string, out io.Writer) (options, error) {
 	err := command.Parse(f, args, func() error {
 		if o.operator != "" {
 			o.subject = cmp.Or(o.subject, "training")
+		}
+		if o.plan != "" && o.part.of > 0 {
+			return errors.New("-plan names one plan, which -part may leave out")
 		}
 		for _, name := range split(o.subject) {
 			if !slices.Contains(operatorNames(), name) || o.operator != "" && name != o.subject {
@@ -99,15 +104,15 @@ func run(ctx context.Context, o options, out io.Writer) (passed bool, err error)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	o.root, o.dir = r.Root, r.Dir
-	r.Say("seed %d; logs and evidence in %s", o.seed, o.dir)
+	r.Say("seed %d, part %s; logs and evidence in %s", o.seed, &o.part, o.dir)
 	t := &tally{began: time.Now()}
 	if o.wants(plans.AllGoals()...) {
 		if err := onControlPlane(ctx, o, t, r); err != nil {
 			return false, err
 		}
 	}
-	for _, g := range processes(o) {
-		if ctx.Err() == nil && o.plan == "" && !o.list && o.wants(g.goal) && (o.operator == "" && o.subject == "" || g.any) {
+	for _, g := range o.ownProcesses() {
+		if ctx.Err() == nil {
 			t.process(ctx, g, o, r.Say)
 		}
 	}

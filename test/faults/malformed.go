@@ -50,14 +50,14 @@ func malformedOn(ctx context.Context, o options, stage *plans.Stage, programs []
 	if err != nil {
 		return fmt.Errorf("read the kubeconfig for definitions: %w", err)
 	}
-	of := malformed.Options{Root: o.root, Dir: dir, Config: config, Definitions: definitions, Seed: o.seed, Most: malformedOfKind, Round: malformedAtOnce, List: o.list, Say: say, Wanted: o.mutation}
+	of := malformed.Options{Root: o.root, Dir: dir, Config: config, Definitions: definitions, Seed: o.seed, Most: o.part.share(malformedOfKind), Round: malformedAtOnce, List: o.list, Say: say, Wanted: o.mutation}
 	switch {
 	case o.plan != "":
 		of.Most = 1
 	case o.sample:
-		of.Most = malformedInSample
+		of.Most = o.part.share(malformedInSample)
 	case o.share > 0:
-		of.Most = max(1, int(o.share*malformedOfKind))
+		of.Most = max(1, o.part.share(int(o.share*malformedOfKind)))
 	}
 	for _, p := range programs {
 		of.Programs = append(of.Programs, malformed.Program{Operator: p.Operator, Command: p.Command, Kubeconfig: stage.UserKubeconfig(p.Name)})
@@ -85,7 +85,7 @@ func malformedOn(ctx context.Context, o options, stage *plans.Stage, programs []
 // mutation says whether the command line asks for one.
 func (o options) mutation(kind, name string) bool {
 	p := plans.Plan{Goal: plans.Malformed, Scenario: scenario.Scenario{Name: kind}, Fault: name}
-	return (o.plan == "" || p.Name() == o.plan) && strings.Contains(name, o.fault)
+	return (o.plan == "" || p.Name() == o.plan) && strings.Contains(name, o.fault) && o.part.has(p.Name())
 }
 
 func planOf(r malformed.Result) plans.Plan {

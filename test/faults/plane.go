@@ -98,7 +98,7 @@ func onSandboxes(ctx context.Context, o options, stage *plans.Stage, scenarios [
 	if o.plan != "" {
 		chosen = slices.DeleteFunc(chosen, func(p plans.Plan) bool { return p.Name() != o.plan })
 	}
-	chosen = slices.DeleteFunc(chosen, func(p plans.Plan) bool { return !strings.Contains(p.Fault, o.fault) })
+	chosen = slices.DeleteFunc(chosen, func(p plans.Plan) bool { return !strings.Contains(p.Fault, o.fault) || !o.part.has(p.Name()) })
 	t.chosen += len(chosen)
 	if o.list {
 		for _, p := range chosen {

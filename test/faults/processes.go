@@ -42,6 +42,16 @@ func processes(o options) []process {
 	}
 }
 
+// ownProcesses are those that the command line asks for.
+func (o options) ownProcesses() (chosen []process) {
+	for i, p := range processes(o) {
+		if o.plan == "" && !o.list && o.wants(p.goal) && (o.operator == "" && o.subject == "" || p.any) && o.part.takes(uint32(i)) {
+			chosen = append(chosen, p)
+		}
+	}
+	return chosen
+}
+
 // goal of the command, for its help.
 type goal struct{ name, what string }
 

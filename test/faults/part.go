@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"hash/fnv"
+)
+
+// part is one of several parts of what is tried: all parts of one seed, on whatever machines, try everything, and nothing twice but for
+// the references. The zero part is everything. It is a flag, written as 2/4.
+type part struct{ number, of int }
+
+func (p *part) String() string {
+	if p.of == 0 {
+		return "1/1"
+	}
+	return fmt.Sprintf("%d/%d", p.number, p.of)
+}
+
+// Set reads a flag. It fails unless the text is I/N with 1 <= I <= N.
+func (p *part) Set(text string) error {
+	var read part
+	if n, err := fmt.Sscanf(text, "%d/%d", &read.number, &read.of); err != nil || n != 2 || read.String() != text || read.number < 1 || read.number > read.of {
+		return fmt.Errorf("I/N is wanted, such as 2/4 for the second of four parts")
+	}
+	*p = read
+	return nil
+}
+
+// has says whether the plan of a name is in the part.
+func (p part) has(name string) bool {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(name)) // a hash takes everything
+	return p.takes(h.Sum32())
+}
+
+// takes says whether the i-th of what is counted is in the part.
+func (p part) takes(i uint32) bool {
+	return p.of == 0 || uint64(i)%uint64(p.of) == uint64(p.number-1)
+}
+
+// share of a number of what is drawn anew in each part, rounded up.
+func (p part) share(n int) int {
+	if p.of == 0 {
+		return n
+	}
+	return (n + p.of - 1) / p.of
+}
