@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"stoic/schema"
 	"stoic/training"
@@ -166,6 +167,10 @@ func lowerMPIJob(job *training.Job, options any) (problems []schema.Problem) {
 			problems = append(problems, schema.Problem{Code: schema.InvalidValue, Path: "spec.mainContainer", Found: schema.Quote(own.main),
 				Want: "be the name of a container of the workers", Hint: "leave it out for the first one"})
 		}
+	}
+	if own.main != "" && job.ReplicaType(mpiWorker) == nil && len(validation.IsDNS1123Label(own.main)) > 0 { // it goes into a script all the same
+		problems = append(problems, schema.Problem{Code: schema.InvalidValue, Path: "spec.mainContainer", Found: schema.Quote(own.main),
+			Want: "be the name of a container", Hint: "leave it out: there are no workers"})
 	}
 	job.Own = own
 	if size := mpiConfigSize(job, own); size > training.ConfigMapLimit {

@@ -108,6 +108,28 @@ func TestMPIRules(t *testing.T) {
 	}
 }
 
+// The main container goes into a script: it is one of the workers', or at least such a name.
+func TestMPIMainContainer(t *testing.T) {
+	for name, c := range map[string]struct {
+		main, workers string
+		refused       bool
+	}{
+		"of the workers":               {"main", podWith(`{"name":"main"}`), false},
+		"not of the workers":           {"other", podWith(`{"name":"main"}`), true},
+		"without workers":              {"main", "", false},
+		"no name":                      {"$(reboot)", "", true},
+		"longer than a ConfigMap":      {strings.Repeat("x", training.ConfigMapLimit), "", true},
+		"the first of all, no workers": {"", "", false},
+	} {
+		options := &MPIJobOptions{MainContainer: c.main}
+		job := mpi(options, podWith(`{}`), c.workers, min(len(c.workers), 1))
+		problems := job.Kind.Lower(job, options)
+		if refused := len(problems) == 1 && problems[0].Path == "spec.mainContainer" && len(problems[0].Found) < 1000; refused != c.refused || len(problems) > 1 {
+			t.Errorf("%s: %+v", name, problems)
+		}
+	}
+}
+
 // The size that is refused is an upper bound of what would be written, and not far from it.
 func TestMPIConfigSize(t *testing.T) {
 	for _, workers := range []int{0, 1, 10, 101, 2345} {

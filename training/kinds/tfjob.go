@@ -121,7 +121,7 @@ func checkTFJob(options any, named func(string) bool) (problems, warnings []sche
 }
 
 // lowerTFJob: the success replica type is Chief or Master if there is one, else Worker. A job of parameter servers and
-// evaluators alone has none and never succeeds by itself.
+// evaluators alone has none and never succeeds by itself. One that names a Chief or a Master and has none would never end.
 func lowerTFJob(job *training.Job, options any) []schema.Problem {
 	var problems []schema.Problem
 	spec := tfOptions(options)
@@ -142,6 +142,10 @@ func lowerTFJob(job *training.Job, options any) []schema.Problem {
 	}
 	if worker != nil && spec.EnableDynamicWorker {
 		worker.Expendable = true
+	}
+	if decides := job.ReplicaType(job.Success.ReplicaType); job.Success.Whole && decides.Replicas < 1 {
+		problems = append(problems, schema.Problem{Code: schema.ReplicaCount, Path: "spec.tfReplicaSpecs." + decides.Name + ".replicas",
+			Found: "number " + strconv.Itoa(decides.Replicas), Want: "be at least 1", Hint: "remove `" + decides.Name + "`: then worker 0 decides"})
 	}
 
 	if size := tfConfigSize(job); size > variableLimit {

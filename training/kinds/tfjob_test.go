@@ -117,7 +117,8 @@ func TestLowerTFJob(t *testing.T) {
 	}{
 		"chief":                 {tf("Chief:1", "Worker:2"), &TFJobOptions{}, training.Success{ReplicaType: "Chief", Rule: training.SuccessAll, Whole: true}, false, nil},
 		"chief, all workers":    {tf("Chief:1", "Worker:2"), &TFJobOptions{SuccessPolicy: &all}, training.Success{ReplicaType: "Chief", Rule: training.SuccessAll, Whole: true}, false, nil},
-		"chief of none":         {tf("Chief:0", "Worker:2"), &TFJobOptions{}, training.Success{ReplicaType: "Chief", Rule: training.SuccessAll, Whole: true}, false, nil},
+		"chief of none":         {tf("Chief:0", "Worker:2"), &TFJobOptions{}, training.Success{ReplicaType: "Chief", Rule: training.SuccessAll, Whole: true}, false, []schema.Code{schema.ReplicaCount}},
+		"master of none":        {tf("Master:0", "Worker:2"), &TFJobOptions{}, training.Success{ReplicaType: "Master", Rule: training.SuccessAll, Whole: true}, false, []schema.Code{schema.ReplicaCount}},
 		"master":                {tf("Master:1", "PS:1"), &TFJobOptions{}, training.Success{ReplicaType: "Master", Rule: training.SuccessAll, Whole: true}, false, nil},
 		"worker 0":              {tf("PS:1", "Worker:2"), &TFJobOptions{}, training.Success{ReplicaType: "Worker", Rule: training.SuccessFirst, Whole: false}, false, nil},
 		"worker 0, explicitly":  {tf("Worker:2"), &TFJobOptions{SuccessPolicy: &empty}, training.Success{ReplicaType: "Worker", Rule: training.SuccessFirst, Whole: false}, false, nil},

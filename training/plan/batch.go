@@ -116,7 +116,9 @@ func (d *draft) cleanBatch() {
 		return
 	}
 	for i := range d.BatchPods {
-		d.deletePod(&d.BatchPods[i])
+		if d.BatchPods[i].Through == job.UID { // another Job is somebody's work by hand
+			d.deletePod(&d.BatchPods[i])
+		}
 	}
 }
 
@@ -293,7 +295,7 @@ func (d *draft) batchFailed() bool {
 	evicted, all := 0, 0
 	for i := range d.replicas {
 		all++
-		if r := &d.replicas[i]; r.isEvicted() && r.replicaType.Restart == training.RestartNever {
+		if r := &d.replicas[i]; r.isEvicted() && r.replicaType.Restart == training.RestartNever && !d.isLeft(r.pod) {
 			evicted++
 		}
 	}
@@ -302,6 +304,12 @@ func (d *draft) batchFailed() bool {
 	}
 	d.concludeAs(training.Failed, d.Head.Kind.Reason(training.ReasonEvictedWorkers), fmt.Sprintf("%d/%d workers are evicted", evicted, all), CountFailed)
 	return true
+}
+
+// isLeft: the pod is of the time before the job was suspended, and a finalizer keeps it. One that is not being deleted counts, however old
+// it is: clocks differ.
+func (d *draft) isLeft(pod *training.Pod) bool {
+	return pod.Deleting && !pod.Created.IsZero() && d.status.StartTime != nil && pod.Created.Before(d.status.StartTime.Time)
 }
 
 // isEvicted: its node has taken the pod away, whether it is being deleted by now or not.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"stoic/schema"
@@ -37,16 +38,82 @@ func TestTallyBatch(t *testing.T) {
 		"has succeeded, the Job has not":  {training.BatchFailed, []training.Pod{pod(corev1.PodSucceeded, "u")}, training.ReplicaStatus{Failed: 2}},
 		"runs on after its Job succeeded": {training.BatchComplete, []training.Pod{pod(corev1.PodRunning, "u")}, training.ReplicaStatus{Succeeded: 1, Failed: 2}},
 	} {
-		kind := v2beta1.MPIJob()
-		head := &training.Head{Kind: kind}
-		head.Meta.Name = "j"
-		launcher := training.ReplicaType{KnownReplicaType: kind.ReplicaTypes[0], Replicas: 1}
-		job := training.BatchJob{Child: schema.Child{Name: launcher.Child("j", 0), UID: "u"}, BatchState: &training.BatchState{Failed: 2, End: c.end}}
-		d := &draft{Observed: Observed{Head: head, Job: &training.Job{Head: head, ReplicaTypes: []training.ReplicaType{launcher}},
-			BatchJobs: []training.BatchJob{job}, BatchPods: c.pods, Now: time.Unix(1790000000, 0)}}
+		d := withBatch(c.end)
+		d.BatchPods = c.pods
 		counts := map[string]training.ReplicaStatus{}
-		if d.tallyBatch(counts); counts[launcher.Name] != c.want {
-			t.Errorf("%s: %+v, want %+v", name, counts[launcher.Name], c.want)
+		if d.tallyBatch(counts); counts[d.Job.ReplicaTypes[0].Name] != c.want {
+			t.Errorf("%s: %+v, want %+v", name, counts[d.Job.ReplicaTypes[0].Name], c.want)
 		}
 	}
+}
+
+// TestEvictedReplica: a worker that was evicted, and that nobody replaces, ends the job. One of the time before the job was suspended,
+// which a finalizer keeps while it is deleted, does not.
+func TestEvictedReplica(t *testing.T) {
+	began := metav1.Time{Time: time.Unix(1790000000, 0)}
+	for name, c := range map[string]struct {
+		pod   training.Pod
+		start *metav1.Time
+		want  bool
+	}{
+		"stands":                         {training.Pod{Created: began.Add(time.Second)}, &began, true},
+		"is deleted":                     {training.Pod{Created: began.Add(time.Second), Deleting: true}, &began, true},
+		"is deleted, of the same second": {training.Pod{Created: began.Time, Deleting: true}, &began, true},
+		"is deleted, of the time before": {training.Pod{Created: began.Add(-time.Second), Deleting: true}, &began, false},
+		"stands, made by a slow clock":   {training.Pod{Created: began.Add(-time.Second)}, &began, true},
+		"is deleted, no start is known":  {training.Pod{Created: began.Add(-time.Second), Deleting: true}, nil, true},
+		"is deleted, made at no time":    {training.Pod{Deleting: true}, &began, true},
+	} {
+		c.pod.Phase, c.pod.Cause = corev1.PodFailed, &training.Cause{Reason: training.ReasonEvicted}
+		d := withBatch("")
+		d.status.StartTime = c.start
+		d.replicas = []replica{{replicaType: &training.ReplicaType{Restart: training.RestartNever}, pod: &c.pod}}
+		if got := d.batchFailed(); got != c.want || d.status.Is(training.Failed) != c.want {
+			t.Errorf("a worker that %s: failed %v, %+v", name, got, d.status)
+		}
+	}
+}
+
+// TestCleanBatchPods: cleanPodPolicy All takes the pods of our Job, and not those of another one that bears our label.
+func TestCleanBatchPods(t *testing.T) {
+	d := withBatch(training.BatchComplete)
+	d.Job.Policy.CleanPods = training.CleanAll
+	d.BatchPods = []training.Pod{{Name: "ours", Through: "u"}, {Name: "by-hand", Through: "x"}}
+	if d.cleanBatch(); len(d.plan.Delete) != 1 || d.plan.Delete[0].Name != "ours" {
+		t.Errorf("deleted: %+v", d.plan.Delete)
+	}
+}
+
+// TestCompleted: a job ends when its batch/v1 Job says, but neither before it began nor in the future.
+func TestCompleted(t *testing.T) {
+	at := func(seconds int64) *metav1.Time { return &metav1.Time{Time: time.Unix(1790000000+seconds, 0)} }
+	for name, c := range map[string]struct {
+		says, start *metav1.Time
+		want        int64
+	}{
+		"nothing":          {nil, at(-60), 0},
+		"a while ago":      {at(-30), at(-60), -30},
+		"no start":         {at(-30), nil, -30},
+		"before the start": {at(-90), at(-60), -60},
+		"in the future":    {at(90), at(-60), 0},
+		"year 1":           {&metav1.Time{}, at(-60), -60},
+	} {
+		d := withBatch(training.BatchComplete)
+		d.status.StartTime = c.start
+		if got := d.completed(&training.BatchJob{BatchState: &training.BatchState{Completed: c.says}}); !got.Equal(at(c.want)) {
+			t.Errorf("%s: %v, want %v", name, got, at(c.want))
+		}
+	}
+}
+
+// withBatch is the draft of an MPIJob of which there is nothing but its batch/v1 Job.
+func withBatch(end training.BatchEnd) *draft {
+	kind := v2beta1.MPIJob()
+	head := &training.Head{Kind: kind}
+	head.Meta.Name = "j"
+	launcher := training.ReplicaType{KnownReplicaType: kind.ReplicaTypes[0], Replicas: 1}
+	job := training.BatchJob{Child: schema.Child{Name: launcher.Child("j", 0), UID: "u"}, BatchState: &training.BatchState{Failed: 2, End: end}}
+	now := time.Unix(1790000000, 0)
+	return &draft{now: metav1.Time{Time: now}, Observed: Observed{Head: head, Job: &training.Job{Head: head, ReplicaTypes: []training.ReplicaType{launcher}},
+		BatchJobs: []training.BatchJob{job}, Now: now}}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
-	"slices"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,14 +17,15 @@ import (
 type builder struct {
 	job          *training.Job
 	environment  func(*training.ReplicaType, int) []training.EnvVar
-	podTemplates map[string]*podTemplate // by replica type
+	podTemplates map[string]*podTemplate  // by replica type
+	ports        map[string][]servicePort // by replica type
 	jsonStrings  jsonStrings
 	// native is the version of native gang scheduling to whose group the pods belong; nil for none.
 	native *training.NativeVersion
 }
 
 func newBuilder(job *training.Job) *builder {
-	return &builder{job: job, podTemplates: make(map[string]*podTemplate, len(job.ReplicaTypes))}
+	return &builder{job: job, podTemplates: make(map[string]*podTemplate, len(job.ReplicaTypes)), ports: make(map[string][]servicePort, len(job.ReplicaTypes))}
 }
 
 // metadata of a child. What it holds raw is the author's and continues as it was written.
@@ -134,8 +134,18 @@ func (w *builder) service(r *replica) schema.Object {
 		ClusterIP string            `json:"clusterIP"`
 		Selector  map[string]string `json:"selector"`
 		Ports     []servicePort     `json:"ports,omitempty"`
-	}{"None", labels, servicePorts(r.replicaType.Ports, w.job.Kind.Port.Name)}})
+	}{"None", labels, w.servicePorts(r.replicaType)}})
 	return schema.Object{Resource: schema.Services(), Namespace: meta.Namespace, Name: meta.Name, Body: body}
+}
+
+// servicePorts are made once for all replicas of a type: they are as many as the author wrote.
+func (w *builder) servicePorts(rtype *training.ReplicaType) []servicePort {
+	ports, made := w.ports[rtype.Name]
+	if !made {
+		ports = servicePorts(rtype.Ports, w.job.Kind.Port.Name)
+		w.ports[rtype.Name] = ports
+	}
+	return ports
 }
 
 // servicePorts: a service takes less than a container does, and one that the server refuses keeps the whole
@@ -149,6 +159,7 @@ func servicePorts(ports []training.Port, preferred string) []servicePort {
 		}
 	}
 	var out []servicePort
+	numbers, names := make(map[int32]bool, len(ports)), make(map[string]bool, len(ports))
 	for _, p := range ports {
 		if p.Number == own && p.Name != preferred {
 			continue
@@ -156,7 +167,8 @@ func servicePorts(ports []training.Port, preferred string) []servicePort {
 		if p.Name == "" && len(ports) > 1 {
 			p.Name = "port-" + strconv.Itoa(int(p.Number))
 		}
-		if !slices.ContainsFunc(out, func(o servicePort) bool { return o.Port == p.Number || o.Name == p.Name }) {
+		if !numbers[p.Number] && !names[p.Name] {
+			numbers[p.Number], names[p.Name] = true, true
 			out = append(out, servicePort{p.Name, p.Number})
 		}
 	}

@@ -96,6 +96,15 @@ func TestServicePorts(t *testing.T) {
 	}
 }
 
+// TestPortsOnce: the ports of a replica type are made once for all of its services.
+func TestPortsOnce(t *testing.T) {
+	w := newBuilder(&training.Job{Head: &training.Head{Kind: newCluster().kind}})
+	rtype := &training.ReplicaType{KnownReplicaType: training.KnownReplicaType{Name: "Worker"}, Ports: []training.Port{{Name: "a", Number: 1}, {Name: "b", Number: 2}}}
+	if a, b := w.servicePorts(rtype), w.servicePorts(rtype); len(a) != 2 || &a[0] != &b[0] {
+		t.Errorf("%v, and again %v", a, b)
+	}
+}
+
 // A successor says how many failed before it; what else its author annotated stays as it is.
 func TestConsecutiveFailures(t *testing.T) {
 	w := newCluster()

@@ -130,7 +130,9 @@ func (d *draft) createMissing() {
 			if d.full(len(d.plan.Create), bytes) {
 				return
 			}
-			d.plan.Create = append(d.plan.Create, builder.service(r))
+			service := builder.service(r)
+			bytes += len(service.Body)
+			d.plan.Create = append(d.plan.Create, service)
 		}
 		if r.pod == nil && !r.recorded && d.mayStart(r.replicaType) {
 			if d.full(len(d.plan.Create), bytes) {

@@ -66,4 +66,24 @@ func TestBounded(t *testing.T) {
 	if n := len(p.Create); n != 20 || p.Requeue != soon {
 		t.Errorf("%d large pods created, recheck %s", n, p.Requeue)
 	}
+
+	// Pods are there, and services with all their ports are not.
+	ports := make([]string, 20_000)
+	for i := range ports {
+		ports[i] = fmt.Sprintf(`{"name":"p%d","containerPort":%d}`, i, i+1)
+	}
+	w = newCluster()
+	w.Dynamic = true
+	w.ReplicaTypes = map[string]replicaTypeKnobs{"Worker": {Replicas: &many,
+		Template: `{"spec":{"containers":[{"name":"tensorflow","ports":[` + strings.Join(ports, ",") + `]}]}}`}}
+	for i := range 100 {
+		w.setPod(t, fmt.Sprintf("j-worker-%d", i), "Running")
+	}
+	p, bytes := Make(w.observe()), 0
+	for _, o := range p.Create {
+		bytes += len(o.Body)
+	}
+	if one := len(p.Create[len(p.Create)-1].Body); one < 20_000*20 || bytes < maxBytes || bytes > maxBytes+one || p.Requeue != soon {
+		t.Errorf("%d services of %d bytes created, %d bytes, recheck %s", len(p.Create), one, bytes, p.Requeue)
+	}
 }

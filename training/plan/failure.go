@@ -85,8 +85,8 @@ const (
 	consecutiveEnds = 2 * lastPause
 )
 
-// pauseOf is how long a failed pod is still left to stand. One from the future, by the clock that made it, is not
-// waited for.
+// pauseOf is how long a failed pod is still left to stand. The API server's clock, by which the pod was made, may be ahead of ours: such a
+// pod is new, or its replica would be replaced as fast as it fails. One from the far future is not waited for.
 func (d *draft) pauseOf(pod *training.Pod) time.Duration {
 	pause := firstPause
 	for before := pod.ConsecutiveFailures; before > 0 && pause < lastPause; before-- {
@@ -94,10 +94,10 @@ func (d *draft) pauseOf(pod *training.Pod) time.Duration {
 	}
 	pause = min(pause, lastPause)
 	age := d.Now.Sub(pod.Created)
-	if age < 0 || age >= pause {
+	if age < -lastPause || age >= pause {
 		return 0
 	}
-	return pause - age
+	return pause - max(age, 0)
 }
 
 // restart deletes the failed pods that are to be replaced, when they are on record and old enough, and returns whether

@@ -21,8 +21,8 @@ func (d *draft) concludeAs(t training.ConditionType, reason, message string, cou
 	d.drop(other(t))
 	d.set(t, metav1.ConditionTrue, reason, message)
 	end := d.now
-	if job := d.batchJob(); t == training.Succeeded && job != nil && job.Completed != nil {
-		end = *job.Completed
+	if job := d.batchJob(); t == training.Succeeded && job != nil {
+		end = d.completed(job)
 	}
 	d.status.CompletionTime = end.DeepCopy()
 	d.measure(counter, end.Time, d.status.StartTime)
@@ -31,6 +31,19 @@ func (d *draft) concludeAs(t training.ConditionType, reason, message string, cou
 	if ttl := d.Job.Policy.TTL; ttl.Set {
 		d.requeue(d.until(end, ttl))
 	}
+}
+
+// completed is when a batch/v1 Job that is complete says that it was, as far as that can be: not before its owner began, which it may have
+// done anew after a suspension, and not in the future.
+func (d *draft) completed(job *training.BatchJob) metav1.Time {
+	at := job.Completed
+	switch {
+	case at == nil || d.now.Before(at):
+		return d.now
+	case d.status.StartTime != nil && at.Before(d.status.StartTime):
+		return *d.status.StartTime
+	}
+	return *at
 }
 
 func (d *draft) fail(message string) {
