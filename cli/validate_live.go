@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"stoic/controller/lean"
 	"stoic/training"
 	"stoic/training/convert"
 	"stoic/training/kinds"
@@ -34,7 +35,7 @@ type live struct {
 }
 
 func newLive(config *rest.Config, namespace string, talk io.Writer) (*live, error) {
-	client, err := dynamic.NewForConfig(config)
+	client, err := lean.NewUntyped(config)
 	if err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
 	}

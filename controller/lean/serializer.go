@@ -23,24 +23,24 @@ type uncopied struct {
 
 // uncopiedProtobuf is for pods and services, of which it reads these labels and annotations; nil is all.
 func uncopiedProtobuf(library runtime.NegotiatedSerializer, names []string) uncopied {
-	return readingOtherwise(library, runtime.ContentTypeProtobuf, func(objects, events *runtime.Serializer) {
-		*objects, *events = objectReader{*objects, names}, eventReader{*events}
+	return readingOtherwise(library, runtime.ContentTypeProtobuf, func(objects *runtime.Serializer, events *runtime.StreamSerializerInfo) {
+		*objects, events.Serializer = objectReader{*objects, names}, eventReader{events.Serializer}
 	})
 }
 
 // uncopiedJSON is for untyped objects.
 func uncopiedJSON(library runtime.NegotiatedSerializer) uncopied {
-	return readingOtherwise(library, runtime.ContentTypeJSON, func(objects, events *runtime.Serializer) {
-		*objects, *events = untypedObjects{*objects}, untypedEvents{*events}
+	return readingOtherwise(library, runtime.ContentTypeJSON, func(objects *runtime.Serializer, events *runtime.StreamSerializerInfo) {
+		*objects, events.Serializer, events.Framer = untypedObjects{*objects}, untypedEvents{events.Serializer}, shallowFrames{events.Framer}
 	})
 }
 
-func readingOtherwise(library runtime.NegotiatedSerializer, mediaType string, replace func(objects, events *runtime.Serializer)) uncopied {
+func readingOtherwise(library runtime.NegotiatedSerializer, mediaType string, replace func(objects *runtime.Serializer, events *runtime.StreamSerializerInfo)) uncopied {
 	media := slices.Clone(library.SupportedMediaTypes())
 	for i, m := range media {
 		if m.MediaType == mediaType && m.StreamSerializer != nil {
 			stream := *m.StreamSerializer
-			replace(&media[i].Serializer, &stream.Serializer)
+			replace(&media[i].Serializer, &stream)
 			media[i].StreamSerializer = &stream
 		}
 	}

@@ -70,11 +70,11 @@ type untypedObjects struct{ runtime.Serializer }
 func (r untypedObjects) Decode(data []byte, defaults *runtimeschema.GroupVersionKind, into runtime.Object) (runtime.Object, *runtimeschema.GroupVersionKind, error) {
 	u, given := into.(*unstructured.Unstructured)
 	if into != nil && !given {
-		return r.Serializer.Decode(data, defaults, into)
+		return r.library(data, defaults, into)
 	}
 	content := map[string]any{}
 	if err := json.Unmarshal(withoutManagedFields(data), &content); err != nil || content["items"] != nil {
-		return r.Serializer.Decode(data, defaults, into)
+		return r.library(data, defaults, into)
 	}
 	kind, _ := content["kind"].(string)
 	version, _ := content["apiVersion"].(string)
@@ -88,4 +88,16 @@ func (r untypedObjects) Decode(data []byte, defaults *runtimeschema.GroupVersion
 	u.Object = content
 	gvk := gv.WithKind(kind)
 	return u, &gvk, nil
+}
+
+// library reads what is left to it, and once more without what may be too deep for it.
+func (r untypedObjects) library(data []byte, defaults *runtimeschema.GroupVersionKind, into runtime.Object) (runtime.Object, *runtimeschema.GroupVersionKind, error) {
+	o, kind, err := r.Serializer.Decode(data, defaults, into)
+	if err == nil {
+		return o, kind, nil
+	}
+	if cut := shallowed(data); len(cut) < len(data) {
+		return r.Serializer.Decode(cut, defaults, into)
+	}
+	return o, kind, err
 }

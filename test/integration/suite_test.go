@@ -43,6 +43,7 @@ func suite(t *testing.T, shape string, keepsGeneration bool) {
 			"foreign pod under our name":           foreignPod,
 			"suspended and resumed":                suspendedAndResumed,
 			"unknown fields reach the pod":         unknownFields,
+			"an object as deep as can be stored":   deepObject,
 		})
 	})
 	t.Run("conduct", func(t *testing.T) { conduct(t, r) })

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"stoic/schema"
 	"stoic/training"
@@ -144,6 +144,11 @@ func checkMPIJob(options any, _ func(string) bool) (problems, warnings []schema.
 	return problems, nil
 }
 
+// containerName is what an API server takes as the name of a container: a DNS label.
+func containerName() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+}
+
 // lowerMPIJob: the success of the launcher is that of the job.
 func lowerMPIJob(job *training.Job, options any) (problems []schema.Problem) {
 	spec := mpiOptions(options)
@@ -168,7 +173,7 @@ func lowerMPIJob(job *training.Job, options any) (problems []schema.Problem) {
 				Want: "be the name of a container of the workers", Hint: "leave it out for the first one"})
 		}
 	}
-	if own.main != "" && job.ReplicaType(mpiWorker) == nil && len(validation.IsDNS1123Label(own.main)) > 0 { // it goes into a script all the same
+	if own.main != "" && job.ReplicaType(mpiWorker) == nil && !containerName().MatchString(own.main) { // it goes into a script all the same
 		problems = append(problems, schema.Problem{Code: schema.InvalidValue, Path: "spec.mainContainer", Found: schema.Quote(own.main),
 			Want: "be the name of a container", Hint: "leave it out: there are no workers"})
 	}
