@@ -4,7 +4,7 @@ SHELL := /bin/bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 30s
 SEED ?= 1
-# One part of make faults, such as 2/4: four runs with one SEED, on whatever machines, try all of it.
+# One part of make faults, such as 2/3: three runs with one SEED, on whatever machines, try all of it.
 PART ?= 1/1
 OPERATOR ?=
 # Workloads of the benchmark (empty: all) and the share of their sizes.
@@ -127,7 +127,7 @@ certmanager: ## see that cert-manager itself issues, renews and injects our cert
 	@go run ./cli/cluster/prepare
 	STOIC_CERT_MANAGER=1 $(TEST) -count=1 -v -timeout 30m ./test/certmanager
 
-faults: ## hold an operator to its end state under every fault; all historic bugs (SEED, PART=1/4, OPERATOR='...', STORE, CRS)
+faults: ## hold an operator to its end state under every fault; all historic bugs (SEED, PART=1/3, OPERATOR='...', STORE, CRS)
 	@go run ./cli/cluster/prepare -store '$(STORE)'
 	@$(ON_STORE) go run ./test/faults -seed $(SEED) -part '$(PART)' -operator '$(OPERATOR)'
 

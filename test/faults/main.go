@@ -58,7 +58,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	f.StringVar(&o.fault, "fault", "", "only, and all of, the plans whose fault has this `text` in it, such as \"drop after commit\"")
 	f.BoolVar(&o.sample, "sample", false, "a small fixed number of plans of each goal")
 	f.Float64Var(&o.share, "share", 0, "share of the usual number of plans, such as 0.1")
-	f.Var(&o.part, "part", "only this `part` of everything, such as 2/4: four runs with one seed, on whatever machines, try all of it")
+	f.Var(&o.part, "part", "only this `part` of everything, such as 2/3: three runs with one seed, on whatever machines, try all of it")
 	f.StringVar(&o.dir, "dir", "", "folder for logs and evidence (default: a new temporary one)")
 	f.StringVar(&o.root, "root", ".", "the checkout")
 	f.BoolVar(&o.list, "list", false, "list the chosen plans instead of trying them (the references are run all the same)")

@@ -38,10 +38,10 @@ func (p part) takes(i uint32) bool {
 	return p.of == 0 || uint64(i)%uint64(p.of) == uint64(p.number-1)
 }
 
-// share of a number of what is drawn anew in each part, rounded up.
+// share is how many of n samples each part draws by itself, rounded up. n is at least 1.
 func (p part) share(n int) int {
 	if p.of == 0 {
 		return n
 	}
-	return (n + p.of - 1) / p.of
+	return (n-1)/p.of + 1
 }

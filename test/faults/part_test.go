@@ -50,6 +50,9 @@ func TestParts(t *testing.T) {
 	if second := (part{2, 4}); second.share(1001) != 251 {
 		t.Errorf("a quarter of 1001 is %d", second.share(1001))
 	}
+	if n := (part{1, 3}).share(malformedOfKind); n < 2*malformedAtOnce {
+		t.Errorf("a third, as the nightly workflow runs it, has %d malformed objects of a kind: too few to compare neighbours", n)
+	}
 }
 
 func TestPartFlag(t *testing.T) {

@@ -153,10 +153,7 @@ func lowerPaddleJob(job *training.Job, options any) []schema.Problem {
 	switch masters := job.ReplicaType(master); {
 	case masters != nil:
 		job.Success = training.Success{ReplicaType: master, Rule: training.SuccessAll, Whole: true}
-		if masters.Replicas < 1 {
-			problems = append(problems, schema.Problem{Code: schema.ReplicaCount, Path: "spec." + paddleReplicaSpecs + ".Master.replicas",
-				Found: "number " + strconv.Itoa(masters.Replicas), Want: "be at least 1", Hint: "remove `Master` for a job of workers alone"})
-		}
+		problems = append(problems, atLeastOne("spec."+paddleReplicaSpecs, masters, "remove `Master` for a job of workers alone")...)
 	case job.ReplicaType(worker) != nil:
 		job.Success = training.Success{ReplicaType: worker, Rule: training.SuccessAll}
 	}

@@ -3,6 +3,7 @@ package kinds
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"stoic/schema"
 	"stoic/training"
@@ -19,6 +20,16 @@ const (
 // variableTooLong is how a problem with a variable says what is asked for.
 func variableTooLong() string {
 	return fmt.Sprintf("stay within %d bytes, the longest environment variable that Linux passes to a process", variableLimit)
+}
+
+// atLeastOne: a replica type that decides over the end of a job, in the field of all replica types, has replicas: without any the job would
+// never end.
+func atLeastOne(field string, rtype *training.ReplicaType, hint string) []schema.Problem {
+	if rtype.Replicas >= 1 {
+		return nil
+	}
+	return []schema.Problem{{Code: schema.ReplicaCount, Path: field + "." + rtype.Name + ".replicas", Found: "number " + strconv.Itoa(rtype.Replicas),
+		Want: "be at least 1", Hint: hint}}
 }
 
 // sizes: what the author writes once is repeated in every container of every pod. Field is that which is the author's to

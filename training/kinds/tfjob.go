@@ -143,9 +143,8 @@ func lowerTFJob(job *training.Job, options any) []schema.Problem {
 	if worker != nil && spec.EnableDynamicWorker {
 		worker.Expendable = true
 	}
-	if decides := job.ReplicaType(job.Success.ReplicaType); job.Success.Whole && decides.Replicas < 1 {
-		problems = append(problems, schema.Problem{Code: schema.ReplicaCount, Path: "spec.tfReplicaSpecs." + decides.Name + ".replicas",
-			Found: "number " + strconv.Itoa(decides.Replicas), Want: "be at least 1", Hint: "remove `" + decides.Name + "`: then worker 0 decides"})
+	if decides := job.ReplicaType(job.Success.ReplicaType); job.Success.Whole {
+		problems = append(problems, atLeastOne("spec.tfReplicaSpecs", decides, "remove `"+decides.Name+"`: then worker 0 decides")...)
 	}
 
 	if size := tfConfigSize(job); size > variableLimit {

@@ -295,7 +295,7 @@ func (d *draft) batchFailed() bool {
 	evicted, all := 0, 0
 	for i := range d.replicas {
 		all++
-		if r := &d.replicas[i]; r.isEvicted() && r.replicaType.Restart == training.RestartNever && !d.isLeft(r.pod) {
+		if r := &d.replicas[i]; r.isEvicted() && r.replicaType.Restart == training.RestartNever && !d.isOfEarlierRun(r.pod) {
 			evicted++
 		}
 	}
@@ -306,9 +306,9 @@ func (d *draft) batchFailed() bool {
 	return true
 }
 
-// isLeft: the pod is of the time before the job was suspended, and a finalizer keeps it. One that is not being deleted counts, however old
-// it is: clocks differ.
-func (d *draft) isLeft(pod *training.Pod) bool {
+// isOfEarlierRun: the pod was created before the job was suspended, and a finalizer keeps it. A pod that is not being deleted belongs to
+// this run, however old it is: the API server's clock may lag.
+func (d *draft) isOfEarlierRun(pod *training.Pod) bool {
 	return pod.Deleting && !pod.Created.IsZero() && d.status.StartTime != nil && pod.Created.Before(d.status.StartTime.Time)
 }
 

@@ -47,8 +47,8 @@ func TestTallyBatch(t *testing.T) {
 	}
 }
 
-// TestEvictedReplica: a worker that was evicted, and that nobody replaces, ends the job. One of the time before the job was suspended,
-// which a finalizer keeps while it is deleted, does not.
+// TestEvictedReplica: a worker that was evicted, and that nobody replaces, ends the job. One that was created before the job was
+// suspended, and that a finalizer keeps while it is deleted, does not.
 func TestEvictedReplica(t *testing.T) {
 	began := metav1.Time{Time: time.Unix(1790000000, 0)}
 	for name, c := range map[string]struct {

@@ -33,8 +33,8 @@ func (d *draft) concludeAs(t training.ConditionType, reason, message string, cou
 	}
 }
 
-// completed is when a batch/v1 Job that is complete says that it was, as far as that can be: not before its owner began, which it may have
-// done anew after a suspension, and not in the future.
+// completed is the completion time of a batch/v1 Job, within bounds: not before the start time of its owner, which a resumption sets
+// again, and not in the future.
 func (d *draft) completed(job *training.BatchJob) metav1.Time {
 	at := job.Completed
 	switch {
