@@ -311,12 +311,14 @@ func TestLostWatchIsReadAround(t *testing.T) {
 	})
 	start(t, c)
 	eventually(t, "the watches", func() bool { return s.count("GET pods") > 0 && s.count("GET services") > 0 })
-	s.refuse = func(verb, resource, name string) *refusing {
-		if verb == http.MethodPatch {
-			s.locked(func() { s.held["tfjobs"], s.held["pods"], s.held["services"] = true, true, true })
+	s.locked(func() {
+		s.refuse = func(verb, _, _ string) *refusing {
+			if verb == http.MethodPatch {
+				s.locked(func() { s.held["tfjobs"], s.held["pods"], s.held["services"] = true, true, true })
+			}
+			return nil
 		}
-		return nil
-	}
+	})
 	s.put(job("a", 1, `{}`))
 	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
 	s.phase("a-worker-0", "Running")

@@ -19,7 +19,7 @@ type apiServer struct {
 	seen  []string // requests but for watches, as "POST pods"
 	lists []string // what was listed, and from when, as "pods 0"
 
-	refuse     func(verb, resource, name string) *refusing // nil: let it through
+	refuse     func(verb, resource, name string) *refusing // nil: let it through; once a controller runs it is set under the lock
 	prune      func(status map[string]any)                 // what the schema of jobs drops
 	strip      bool                                        // a webhook takes the ledgers of jobs away
 	keep       func(object map[string]any)                 // what the schema of groups drops
