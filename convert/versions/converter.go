@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+
+	"stoic/schema"
 )
 
 // Converter converts objects of one kind. It holds no state, and any goroutine may use it.
@@ -33,7 +35,7 @@ func (c *Converter) VersionOf(object map[string]any) (string, error) {
 	apiVersion, _ := object["apiVersion"].(string)
 	group, version, _ := strings.Cut(apiVersion, "/")
 	if kind != c.kind.Name || group != c.kind.Group {
-		return "", fmt.Errorf("found apiVersion %q and kind %q, must be an object of kind %s of group %s", apiVersion, kind, c.kind.Name, c.kind.Group)
+		return "", fmt.Errorf("found apiVersion %s and kind %s, must be an object of kind %s of group %s", schema.Quote(apiVersion), schema.Quote(kind), c.kind.Name, c.kind.Group)
 	}
 	if err := c.Knows(version); err != nil {
 		return "", err
@@ -44,7 +46,7 @@ func (c *Converter) VersionOf(object map[string]any) (string, error) {
 // Knows is an error for what is no version of the kind.
 func (c *Converter) Knows(version string) error {
 	if all := c.Versions(); !slices.Contains(all, version) {
-		return fmt.Errorf("found version %q of %s, must be one of %s", version, c.kind.Name, strings.Join(all, ", "))
+		return fmt.Errorf("found version %s of %s, must be one of %s", schema.Quote(version), c.kind.Name, strings.Join(all, ", "))
 	}
 	return nil
 }

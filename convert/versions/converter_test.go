@@ -146,6 +146,24 @@ func TestDeep(t *testing.T) {
 	}
 }
 
+// TestDeepRecord: content that somebody wrote into the annotation, deeper than any conversion does, is not given back. As deep as a conversion
+// writes, it is.
+func TestDeepRecord(t *testing.T) {
+	c := converterOf(t, gadgets())
+	for levels, given := range map[int]bool{deepest - 2: true, deepest - 1: false, 9_996: false} {
+		object := gadget("v1beta1", "spec: {x: 1}")
+		record := `{"v1":{"lost":{"spec":{"success":` + jsonOf(untyped.Nested(levels)) + `}}}}`
+		object["metadata"].(map[string]any)["annotations"] = map[string]any{key: record}
+		r := convertBy(t, c, object, "v1")
+		if _, is := r.Object["spec"].(map[string]any)["success"]; is != given || r.Outcome != Converted || deeper(r.Object, deepest) {
+			t.Errorf("%d levels: given back %v, %s", levels, is, r.Outcome)
+		}
+	}
+	if text := `{"v1":{"lost":{"spec":{"success":"` + strings.Repeat("x", 300_000) + `"}}}}`; read(text) != nil {
+		t.Error("an annotation that is larger than an API server takes is read")
+	}
+}
+
 // TestPanic: a defect of a converter costs nothing but the conversion.
 func TestPanic(t *testing.T) {
 	c := converterOf(t, gadgets())

@@ -24,10 +24,17 @@ type entry struct {
 // Members of an entry.
 const memberLost, memberFilled = "lost", "filled"
 
-// read a record. What is no JSON object is an empty one.
+// entryLevels are those of a record above what an entry has lost: the record and the entry.
+const entryLevels = 2
+
+// read a record. What is no JSON object is an empty one, and so is what no conversion writes: text of more bytes than an API server takes
+// of all annotations together, and content of more levels than an object may have that it is given back to.
 func read(text string) record {
 	var r record
-	if text == "" || json.Unmarshal([]byte(text), (*map[string]any)(&r)) != nil {
+	if text == "" || len(text) > validation.TotalAnnotationSizeLimitB || json.Unmarshal([]byte(text), (*map[string]any)(&r)) != nil {
+		return nil
+	}
+	if deeper(map[string]any(r), deepest+entryLevels) {
 		return nil
 	}
 	return r
