@@ -15,8 +15,11 @@ const (
 	resultRefused   = "refused"
 )
 
-// outcomeRefused is that of an object that is not of these kinds. Others are versions.Outcome.
-const outcomeRefused = "refused"
+// Outcomes of a webhook alone. Others are versions.Outcome.
+const (
+	outcomeRefused = "refused" // an object that is not of these kinds
+	outcomeCut     = "cut"     // an object of a review of more levels than can be read
+)
 
 type metrics struct {
 	objects   *prometheus.CounterVec // kind, from, to, outcome
@@ -27,7 +30,7 @@ type metrics struct {
 func newMetrics(registry prometheus.Registerer, prefix string) *metrics {
 	m := &metrics{
 		objects: prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "_conversion_objects_total",
-			Help: "Objects that API servers asked for in another version, by outcome: converted, passed_through (only apiVersion changed), not_kept (the API server would refuse the annotation), panicked (a defect), refused (not of these kinds)."},
+			Help: "Objects that API servers asked for in another version, by outcome: converted, passed_through (only apiVersion changed), not_kept (the API server would refuse the annotation), panicked (a defect), cut (its review is nested deeper than can be read, and what is below is left out), refused (not of these kinds)."},
 			[]string{"kind", "from", "to", "outcome"}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "_conversion_requests_total",
 			Help: "Requests to the conversion webhook, by result: converted, failed (a review that was answered with Failure), refused (no review that could be answered)."}, []string{"result"}),

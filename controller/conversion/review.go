@@ -2,6 +2,8 @@ package conversion
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,8 +12,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/json"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"stoic/controller/lean"
 	"stoic/convert"
 	"stoic/convert/versions"
 	"stoic/schema"
@@ -22,27 +25,50 @@ const reviewKind = "ConversionReview"
 // request is what is asked in a review.
 type request struct {
 	uid            types.UID
-	group, version string // wanted
-	objects        [][]byte
+	group, version string          // wanted
+	objects        json.RawMessage // an array; empty if there is none
+	cut            bool            // it had more levels than can be read; what was below them is left out
 }
 
-// parse a review. What is not one is an error.
+// review is a ConversionReview whose objects are read one by one: so many values in one array would take sixty times the memory.
+type review struct {
+	metav1.TypeMeta `json:",inline"`
+	Request         *struct {
+		UID               types.UID       `json:"uid"`
+		DesiredAPIVersion string          `json:"desiredAPIVersion"`
+		Objects           json.RawMessage `json:"objects"`
+	} `json:"request"`
+}
+
+// parse a review. What is not one is an error. An API server stores objects of as many levels as can be read; a review that has one in it
+// has more. It is read without what is too deep, so that objects beside that one can be read in the version that was asked for.
 func parse(body []byte) (request, error) {
-	var review apiextensionsv1.ConversionReview
-	if err := json.Unmarshal(body, &review); err != nil {
+	var asked review
+	cut := false
+	err := utiljson.Unmarshal(body, &asked)
+	if err != nil {
+		if shallow := lean.Shallow(body); len(shallow) < len(body) {
+			asked, cut = review{}, true
+			err = utiljson.Unmarshal(shallow, &asked)
+		}
+	}
+	if err != nil {
 		return request{}, fmt.Errorf("must be a %s: %s", reviewKind, schema.Clean(err.Error(), mostSaid))
 	}
-	if want := apiextensionsv1.SchemeGroupVersion.String(); review.APIVersion != want || review.Kind != reviewKind {
-		return request{}, fmt.Errorf("found %s of %s, must be %s of %s", schema.Quote(review.Kind), schema.Quote(review.APIVersion), reviewKind, want)
+	if want := apiextensionsv1.SchemeGroupVersion.String(); asked.APIVersion != want || asked.Kind != reviewKind {
+		return request{}, fmt.Errorf("found %s of %s, must be %s of %s", schema.Quote(asked.Kind), schema.Quote(asked.APIVersion), reviewKind, want)
 	}
-	if review.Request == nil {
+	if asked.Request == nil {
 		return request{}, errors.New("it has no request")
 	}
-	r := request{uid: review.Request.UID, objects: make([][]byte, len(review.Request.Objects))}
-	r.group, r.version, _ = strings.Cut(review.Request.DesiredAPIVersion, "/")
-	for i, o := range review.Request.Objects {
-		r.objects[i] = o.Raw
+	r := request{uid: asked.Request.UID, objects: asked.Request.Objects, cut: cut}
+	if string(r.objects) == "null" {
+		r.objects = nil
 	}
+	if len(r.objects) > 0 && r.objects[0] != '[' {
+		return request{}, fmt.Errorf("must be a %s: request.objects must be an array", reviewKind)
+	}
+	r.group, r.version, _ = strings.Cut(asked.Request.DesiredAPIVersion, "/")
 	return r, nil
 }
 
@@ -51,37 +77,53 @@ const mostSaid = 256
 
 // review converts the objects of a request. An object that is not of these kinds, or a version that they do not have, is an error:
 // an API server never asks for it.
-func (w *Webhook) review(r request) ([]byte, error) {
+func (w *Webhook) review(ctx context.Context, r request) ([]byte, error) {
 	e := convert.LendEncoder()
 	defer e.GiveBack()
 	var out bytes.Buffer
-	size := 0
-	for _, raw := range r.objects {
-		size += len(raw)
-	}
-	out.Grow(size + size/8 + 512)
+	out.Grow(len(r.objects) + len(r.objects)/8 + 512)
 	fmt.Fprintf(&out, `{"kind":%q,"apiVersion":%q,"response":{"uid":`, reviewKind, apiextensionsv1.SchemeGroupVersion)
 	out.Write(e.EncodeAll(string(r.uid)))
 	out.WriteString(`,"convertedObjects":[`)
-	for i, raw := range r.objects {
-		object, err := w.object(r, raw)
-		if err != nil {
-			w.metrics.objects.WithLabelValues("", "", "", outcomeRefused).Inc()
-			return nil, fmt.Errorf("objects[%d]: %w", i, err)
-		}
+	i := 0
+	for raw := range lean.Elements(r.objects) {
 		if i > 0 {
 			out.WriteByte(',')
 		}
-		out.Write(e.EncodeAll(object))
+		if err := w.write(ctx, &out, e, r, raw); errors.Is(err, errNoRoom) {
+			return nil, err
+		} else if err != nil {
+			w.metrics.objects.WithLabelValues("", "", "", outcomeRefused).Inc()
+			return nil, fmt.Errorf("objects[%d]: %w", i, err)
+		}
+		i++
 	}
 	out.WriteString(`],"result":{"metadata":{},"status":"` + metav1.StatusSuccess + `"}}}`)
 	return out.Bytes(), nil
 }
 
+// write one object in the wanted version. What it is decoded to is held only meanwhile.
+func (w *Webhook) write(ctx context.Context, out *bytes.Buffer, e *convert.Encoder, r request, raw []byte) error {
+	size := int64(len(raw))
+	if size > mostObject {
+		return fmt.Errorf("it has %d bytes, must have at most %d", size, mostObject)
+	}
+	if w.objects.Acquire(ctx, size) != nil {
+		return errNoRoom
+	}
+	defer w.objects.Release(size)
+	object, err := w.object(r, raw)
+	if err != nil {
+		return err
+	}
+	out.Write(e.EncodeAll(object))
+	return nil
+}
+
 // object is one in the wanted version.
 func (w *Webhook) object(r request, raw []byte) (map[string]any, error) {
 	var object map[string]any
-	if err := json.Unmarshal(raw, &object); err != nil || object == nil {
+	if err := utiljson.Unmarshal(raw, &object); err != nil || object == nil {
 		return nil, errors.New("must be an object") // what it is may be secret
 	}
 	kind, _ := object["kind"].(string)
@@ -96,6 +138,9 @@ func (w *Webhook) object(r request, raw []byte) (map[string]any, error) {
 	result, err := converter.Convert(object, r.version)
 	if err != nil {
 		return nil, err
+	}
+	if r.cut && result.Outcome != versions.Panicked {
+		result.Outcome, result.Why = outcomeCut, "what is nested deeper than can be read is left out"
 	}
 	w.metrics.objects.WithLabelValues(kind, from, r.version, string(result.Outcome)).Inc()
 	w.tell(kind, from, r.version, object, result)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"stoic/convert/versions"
+	"stoic/schema"
 )
 
 const (
@@ -24,10 +24,12 @@ const (
 	// DefaultLimit of one review, in bytes. API servers send one object at a time, and etcd holds none of more than 1.5 MiB; this
 	// leaves room for a list of objects in one request, as they once sent it, and as others may.
 	DefaultLimit = 16 << 20
-	// together is how many reviews of the largest size are read and answered at a time; more that are smaller. Each takes some
-	// ten times its size in memory.
-	together = 4
-	// waitFor is how long a review waits for that. API servers give up after 30 seconds.
+	// mostObject is the size of the largest object, in bytes: an API server takes no larger request.
+	mostObject = 3 << 20
+	// decoded is how many bytes of objects are decoded at a time, of all reviews. A byte of an object takes up to 40 of memory: {} is
+	// a map.
+	decoded = 4 << 20
+	// waitFor is how long a review waits for room. API servers give up after 30 seconds.
 	waitFor = 10 * time.Second
 )
 
@@ -49,6 +51,8 @@ type Options struct {
 //	larger than the limit                               413
 //	no ConversionReview of apiextensions.k8s.io/v1      400
 //	one of too many that are answered at the time       503, after ten seconds
+//	a review of an object that is larger than any that  200, Failure, with a message
+//	an API server takes
 //	a review of an object or to a version that is       200, Failure, with a message
 //	not of these kinds
 //	any other review                                    200, Success
@@ -57,7 +61,9 @@ type Options struct {
 type Webhook struct {
 	kinds   map[[2]string]*versions.Converter // by group and kind
 	limit   int64
-	room    *semaphore.Weighted
+	room    room
+	wait    time.Duration       // for room
+	objects *semaphore.Weighted // of the bytes of objects that are decoded
 	metrics *metrics
 	log     *zap.Logger
 	seldom  rate.Sometimes // limits the log lines about objects, which anybody can make
@@ -65,7 +71,7 @@ type Webhook struct {
 
 // New checks the tables of the kinds.
 func New(o Options) (*Webhook, error) {
-	w := &Webhook{kinds: map[[2]string]*versions.Converter{}, limit: cmp.Or(o.Limit, DefaultLimit), log: o.Log, seldom: rate.Sometimes{Interval: time.Minute}}
+	w := &Webhook{kinds: map[[2]string]*versions.Converter{}, limit: cmp.Or(o.Limit, DefaultLimit), wait: waitFor, log: o.Log, seldom: rate.Sometimes{Interval: time.Minute}}
 	var wrong []error
 	for _, k := range o.Kinds {
 		c, err := k.Converter()
@@ -81,7 +87,8 @@ func New(o Options) (*Webhook, error) {
 	if err := errors.Join(wrong...); err != nil {
 		return nil, err
 	}
-	w.room, w.metrics = semaphore.NewWeighted(together*w.limit), newMetrics(o.Registry, o.Prefix)
+	w.room, w.objects = newRoom(w.limit), semaphore.NewWeighted(decoded)
+	w.metrics = newMetrics(o.Registry, o.Prefix)
 	return w, nil
 }
 
@@ -120,21 +127,17 @@ func (w *Webhook) serve(out http.ResponseWriter, r *http.Request) (answer []byte
 	if r.ContentLength > w.limit {
 		return refuse(http.StatusRequestEntityTooLarge, fmt.Sprintf("must have at most %d bytes", w.limit))
 	}
-	size := r.ContentLength
-	if size < 0 { // not said
-		size = w.limit
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), waitFor)
+	ctx, cancel := context.WithTimeout(r.Context(), w.wait)
 	defer cancel()
-	if err := w.room.Acquire(ctx, size); err != nil {
-		return refuse(http.StatusServiceUnavailable, "too many reviews at a time")
-	}
-	defer w.room.Release(size)
-	body, err := read(http.MaxBytesReader(out, r.Body, w.limit), r.ContentLength)
+	held := place{room: &w.room}
+	defer held.giveBack()
+	body, err := held.read(ctx, http.MaxBytesReader(out, r.Body, w.limit), r.ContentLength)
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
 		return refuse(http.StatusRequestEntityTooLarge, fmt.Sprintf("must have at most %d bytes", w.limit))
+	case errors.Is(err, errNoRoom):
+		return refuse(http.StatusServiceUnavailable, err.Error())
 	case err != nil:
 		return refuse(http.StatusBadRequest, "cannot be read")
 	}
@@ -142,20 +145,15 @@ func (w *Webhook) serve(out http.ResponseWriter, r *http.Request) (answer []byte
 	if err != nil {
 		return refuse(http.StatusBadRequest, err.Error())
 	}
-	answer, err = w.review(request)
-	if err != nil {
-		w.seldom.Do(func() { w.log.Warn("a conversion is refused", zap.Error(err)) })
+	answer, err = w.review(ctx, request)
+	switch {
+	case errors.Is(err, errNoRoom):
+		return refuse(http.StatusServiceUnavailable, err.Error())
+	case err != nil:
+		w.seldom.Do(func() {
+			w.log.Warn("a conversion is refused", zap.String("error", schema.Clean(err.Error(), mostSaid)))
+		})
 		return failure(request.uid, err), resultFailed, nil
 	}
 	return answer, resultConverted, nil
-}
-
-// read a body into one piece of memory if its length is known.
-func read(body io.Reader, length int64) ([]byte, error) {
-	if length < 0 {
-		return io.ReadAll(body)
-	}
-	text := make([]byte, length)
-	_, err := io.ReadFull(body, text)
-	return text, err
 }

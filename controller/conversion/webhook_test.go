@@ -97,7 +97,7 @@ func TestReview(t *testing.T) {
 		t.Errorf("a review of no objects: %+v", empty)
 	}
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(`
-# HELP gadget_operator_conversion_objects_total Objects that API servers asked for in another version, by outcome: converted, passed_through (only apiVersion changed), not_kept (the API server would refuse the annotation), panicked (a defect), refused (not of these kinds).
+# HELP gadget_operator_conversion_objects_total Objects that API servers asked for in another version, by outcome: converted, passed_through (only apiVersion changed), not_kept (the API server would refuse the annotation), panicked (a defect), cut (its review is nested deeper than can be read, and what is below is left out), refused (not of these kinds).
 # TYPE gadget_operator_conversion_objects_total counter
 gadget_operator_conversion_objects_total{from="v1",kind="Gadget",outcome="converted",to="v1beta1"} 3
 gadget_operator_conversion_objects_total{from="v1",kind="Gadget",outcome="passed_through",to="v1beta1"} 1
@@ -204,8 +204,9 @@ func TestShorterThanSaid(t *testing.T) {
 // TestTooManyAtATime: who comes when there is no room waits until there is, or leaves.
 func TestTooManyAtATime(t *testing.T) {
 	w, _, _ := webhook(t, 1000)
-	if err := w.room.Acquire(context.Background(), together*1000); err != nil {
-		t.Fatal(err)
+	full := place{room: &w.room}
+	if full.take(t.Context(), 1000) != nil || full.take(t.Context(), 1) != nil || !full.beyond {
+		t.Fatal("an empty room has no place")
 	}
 	ctx, leave := context.WithCancel(context.Background())
 	r := httptest.NewRequestWithContext(ctx, http.MethodPost, Path, strings.NewReader(reviewOf("u", "example.com/v1")))
@@ -219,9 +220,41 @@ func TestTooManyAtATime(t *testing.T) {
 	go func() {
 		answers <- post(w, strings.NewReader(reviewOf("u", "example.com/v1")), "application/json").Code
 	}()
-	w.room.Release(together * 1000)
+	full.giveBack()
 	if code := <-answers; code != http.StatusOK {
 		t.Errorf("with room: %d", code)
+	}
+}
+
+// TestDeepObject: an object of as many levels as an API server stores has more inside of a review than can be read. It is read without what is
+// too deep, and the others as they are, so that a list of all of them can be read; so is the answer.
+func TestDeepObject(t *testing.T) {
+	w, _, lines := webhook(t, 0)
+	for levels, want := range map[int]string{8_000: string(versions.Converted), 9_998: outcomeCut, 10_000: outcomeCut} {
+		deep := strings.Repeat("[", levels-1) + strings.Repeat("]", levels-1) // the object is one level
+		for _, where := range []string{"other", "spec"} {
+			before := testutil.ToFloat64(w.metrics.objects.WithLabelValues("Gadget", "v1", "v1beta1", want))
+			got := answerTo(t, w, reviewOf("u", "example.com/v1beta1", gadget("v1", `,"`+where+`":`+deep)))
+			if got.Result.Status != metav1.StatusSuccess || len(got.ConvertedObjects) != 1 || !strings.Contains(string(got.ConvertedObjects[0].Raw), `"apiVersion":"example.com/v1beta1"`) {
+				t.Errorf("%d levels: %+v", levels, got.Result)
+			}
+			if n := testutil.ToFloat64(w.metrics.objects.WithLabelValues("Gadget", "v1", "v1beta1", want)); n != before+1 {
+				t.Errorf("%d levels: not %s", levels, want)
+			}
+		}
+	}
+	if lines.FilterField(zap.String("why", "what is nested deeper than can be read is left out")).Len() != 1 {
+		t.Errorf("%v", lines.All())
+	}
+}
+
+// TestLogIsBounded: what is refused is not repeated at any length.
+func TestLogIsBounded(t *testing.T) {
+	w, _, lines := webhook(t, 0)
+	long := strings.Repeat("\u2028long", 100_000)
+	got := answerTo(t, w, reviewOf("u", "example.com/"+long, gadget("v1", "")))
+	if len(got.Result.Message) > 1000 || lines.Len() != 1 || len(fmt.Sprint(lines.All()[0].ContextMap())) > 500 || strings.Contains(fmt.Sprint(lines.All()[0].ContextMap()), "\u2028") {
+		t.Errorf("%.2000s\n%.2000v", got.Result.Message, lines.All())
 	}
 }
 

@@ -1,6 +1,10 @@
 package lean
 
-import "slices"
+import (
+	"bytes"
+	"iter"
+	"slices"
+)
 
 // withoutManagedFields puts null where an object says who has set which of its fields. That is half of what a job is
 // written as, and no one here asks for it: it is not worth becoming maps for. Anything but an object that is written as API
@@ -31,28 +35,67 @@ func member(object []byte, name string) (from, to int) {
 	return 0, 0
 }
 
+// Elements of an array, as they are written, maybe with spaces after them. The array is JSON without spaces before it.
+func Elements(array []byte) iter.Seq[[]byte] {
+	const spaces = " \t\r\n"
+	return func(yield func([]byte) bool) {
+		for rest := array; len(rest) > 1; { // it begins with a bracket or a comma
+			rest = bytes.TrimLeft(rest[1:], spaces)
+			end := valueEnd(rest)
+			if end == 0 || !yield(rest[:end]) {
+				return
+			}
+			rest = bytes.TrimLeft(rest[end:], spaces)
+		}
+	}
+}
+
 // valueEnd is where the value ends with which JSON begins; 0 if it begins with none or is cut off.
 func valueEnd(data []byte) int {
-	depth, quoted := 0, false
+	depth := 0
 	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-			if !quoted && depth == 0 {
+		switch data[i] {
+		case '"':
+			length := textEnd(data[i:])
+			if length == 0 {
+				return 0
+			}
+			if i += length - 1; depth == 0 {
 				return i + 1
 			}
-		case quoted:
-		case c == '{', c == '[':
+		case '{', '[':
 			depth++
-		case depth == 0 && (c == ',' || c == ':' || c == '}' || c == ']'):
-			return i // after a number, true, false or null
-		case c == '}', c == ']':
+		case ',', ':':
+			if depth == 0 {
+				return i // after a number, true, false or null
+			}
+		case '}', ']':
+			if depth == 0 {
+				return i
+			}
 			if depth--; depth == 0 {
 				return i + 1
 			}
 		}
 	}
 	return 0
+}
+
+// textEnd is where the text ends whose quotation mark data begins with; 0 if it is cut off. A quotation mark after an odd number of
+// backslashes is part of it.
+func textEnd(data []byte) int {
+	for i := 1; ; i++ {
+		next := bytes.IndexByte(data[i:], '"')
+		if next < 0 {
+			return 0
+		}
+		i += next
+		before := i
+		for data[before-1] == '\\' {
+			before--
+		}
+		if (i-before)%2 == 0 {
+			return i + 1
+		}
+	}
 }

@@ -1,7 +1,9 @@
 package lean
 
 import (
+	"bytes"
 	"encoding/json"
+	"reflect"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -64,4 +66,54 @@ func TestWithoutManagedFieldsOfAnything(t *testing.T) {
 			t.Fatalf("%s became %s, %v", data, again, err)
 		}
 	})
+}
+
+// TestElements: as many as a decoder finds, and the same, however they are written.
+func TestElements(t *testing.T) {
+	for _, text := range []string{`[]`, `[ ]`, "[1]", "[1 , 2\n]", `["],[\"", {"a":[1,2]},[[]] ,null]`, "[\n\t{} ,\r[ ] ]", ``, `[true,false,-1.5e3]`} {
+		var want []any
+		if text != "" {
+			if err := json.Unmarshal([]byte(text), &want); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var got []any
+		for element := range Elements([]byte(text)) {
+			var value any
+			if err := json.Unmarshal(element, &value); err != nil {
+				t.Errorf("%s: %s: %v", text, element, err)
+			}
+			got = append(got, value)
+		}
+		if len(got)+len(want) > 0 && !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+		for range Elements([]byte(text)) {
+			break // who asks for the first is not asked for more
+		}
+	}
+	tree := rapid.SliceOf(rapid.OneOf(rapid.String().AsAny(), rapid.SliceOf(rapid.Float64()).AsAny(), rapid.MapOf(rapid.String(), rapid.String()).AsAny(), rapid.Int().AsAny()))
+	rapid.Check(t, func(t *rapid.T) {
+		want := tree.Draw(t, "array")
+		data, err := json.MarshalIndent(want, "", rapid.SampledFrom([]string{"", " "}).Draw(t, "indent"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := []json.RawMessage{}
+		for element := range Elements(data) {
+			all = append(all, json.RawMessage(element))
+		}
+		if again, err := json.MarshalIndent(all, "", rapid.SampledFrom([]string{"", " "}).Draw(t, "indent")); err != nil || compact(t, again) != compact(t, data) {
+			t.Fatalf("%s became %s: %v", data, again, err)
+		}
+	})
+}
+
+func compact(t *rapid.T, data []byte) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := json.Compact(&out, data); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
 }

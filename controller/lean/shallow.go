@@ -47,8 +47,8 @@ func (s *shallow) filter(piece []byte) (kept []byte) {
 	return kept
 }
 
-// shallowed is data without what is too deep; data is not changed.
-func shallowed(data []byte) []byte {
+// Shallow is data without what is too deep, and shorter then; data is not changed.
+func Shallow(data []byte) []byte {
 	var s shallow
 	return s.filter(bytes.Clone(data))
 }

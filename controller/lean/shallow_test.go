@@ -84,14 +84,14 @@ func TestShallow(t *testing.T) {
 	for name, text := range map[string]string{
 		"nothing": "", "text": `"[[[{{{\"[\\"`, "cut": `{"a":[`, "too many": `]]]]}}{"a":1}`, "two": `{"a":[1,"]"]}` + "\n" + `{"b":{}}`, "as deep as is read": nested("x", deepest),
 	} {
-		if got := string(shallowed([]byte(text))); got != text {
+		if got := string(Shallow([]byte(text))); got != text {
 			t.Errorf("%s: %.100q became %.100q", name, text, got)
 		}
 	}
 	below := `[{"a":"]}\"","b":[[]]},7]`
 	deep := strings.Repeat(`[`, deepest) + `1,` + below + `,` + below + `,2` + strings.Repeat(`]`, deepest)
 	want := strings.Repeat(`[`, deepest) + `1,0,0,2` + strings.Repeat(`]`, deepest)
-	if got := string(shallowed([]byte(deep))); got != want {
+	if got := string(Shallow([]byte(deep))); got != want {
 		t.Errorf("%d bytes became %d, want %d", len(deep), len(got), len(want))
 	}
 	for pieces, r := range map[string]io.Reader{"bytes": iotest.OneByteReader(strings.NewReader(deep)), "halves": iotest.HalfReader(strings.NewReader(deep)),
@@ -102,7 +102,7 @@ func TestShallow(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Repeat(`[`, rapid.IntRange(deepest-5, deepest).Draw(t, "levels")) + strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{`[`, `]`, `{`, `}`, `"`, `\`, `1`, `,`, `\"`})).Draw(t, "text"), "")
-		got := shallowed([]byte(text))
+		got := Shallow([]byte(text))
 		if len(got) > len(text) {
 			t.Fatalf("it grew")
 		}

@@ -96,7 +96,7 @@ func (r untypedObjects) library(data []byte, defaults *runtimeschema.GroupVersio
 	if err == nil {
 		return o, kind, nil
 	}
-	if cut := shallowed(data); len(cut) < len(data) {
+	if cut := Shallow(data); len(cut) < len(data) {
 		return r.Serializer.Decode(cut, defaults, into)
 	}
 	return o, kind, err

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -215,5 +216,38 @@ func (k *servedKind) editLabels(t *testing.T, name, version string) {
 	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": k.Group + "/" + version, "kind": k.Name, "metadata": map[string]any{"name": name, "labels": map[string]any{"applied-" + version: "x"}}}}
 	if _, err := object.Apply(t.Context(), name, u, metav1.ApplyOptions{FieldManager: "applies-" + version}); err != nil {
 		t.Errorf("apply of %s in %s: %v", name, version, err)
+	}
+}
+
+// deep: an object of as many levels as an API server stores has more inside of a review than can be read, and an annotation of ours that
+// somebody has written would make an answer of more. Each is read in the other versions, and so is a list with both.
+func (k *servedKind) deep(t *testing.T, r *rig) {
+	t.Helper()
+	const most = 10_000
+	nested := func(levels int) string { return strings.Repeat("[", levels) + strings.Repeat("]", levels) }
+	lost, err := json.Marshal(fmt.Sprintf(`{%q:{"lost":{"spec":{"deep":%s}}}}`, k.Versions[0].Name, nested(most-4)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := "/apis/" + k.Group + "/" + k.Hub + "/namespaces/" + k.namespace + "/" + k.plural
+	for _, rest := range map[string]string{
+		"deep":           `"metadata":{"name":"deep"},"spec":{"deep":` + nested(most-2) + `}`, // two above
+		"deep-annotated": fmt.Sprintf(`"metadata":{"name":"deep-annotated","annotations":{%q:%s}},"spec":{}`, k.Annotation, lost),
+	} {
+		body := fmt.Sprintf(`{"apiVersion":"%s/%s","kind":%q,%s}`, k.Group, k.Hub, k.Name, rest)
+		r.kubectl(t, []byte(body), "create", "--raw", path, "-f", "-")
+	}
+	for _, v := range k.Versions {
+		for _, name := range []string{"deep", "deep-annotated"} {
+			if o, err := k.resource(v.Name).Get(t.Context(), name, metav1.GetOptions{}); err != nil || o.GetAPIVersion() != k.Group+"/"+v.Name {
+				t.Errorf("%s as %s: %v", name, v.Name, err)
+			}
+		}
+		if _, err := k.resource(v.Name).List(t.Context(), metav1.ListOptions{}); err != nil {
+			t.Errorf("a list of %s as %s: %v", k.plural, v.Name, err)
+		}
+	}
+	for _, name := range []string{"deep", "deep-annotated"} {
+		r.kubectl(t, nil, "delete", "--raw", path+"/"+name)
 	}
 }

@@ -120,6 +120,7 @@ func (k *servedKind) run(t, whole *testing.T, r *rig) {
 	written := k.write(t, shipped)
 	k.readAll(t, written)
 	k.editMalformed(t)
+	k.deep(t, r)
 
 	k.install(t, r, "replace", served.CRD(t, filepath.Join(root, k.crd)), webhook, k.others...)
 	k.objects = len(written)

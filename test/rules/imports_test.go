@@ -40,7 +40,7 @@ func allowed() map[string][]string {
 		"stoic/controller/election":    append([]string{"k8s.io/client-go/..."}, untyped...),
 		"stoic/controller/events": append([]string{"stoic/controller/lean", "stoic/controller/queue", "stoic/controller/serve", "stoic/schema",
 			"k8s.io/api/core/v1", "k8s.io/client-go/..."}, untyped...),
-		"stoic/controller/conversion": append([]string{"stoic/controller/serve", "stoic/convert", "stoic/convert/versions", "stoic/schema",
+		"stoic/controller/conversion": append([]string{"stoic/controller/lean", "stoic/controller/serve", "stoic/convert", "stoic/convert/versions", "stoic/schema",
 			"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"}, untyped...),
 		"stoic/controller/conversion/manifest": {"stoic/convert/versions", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"},
 		"stoic/controller/migration":           append([]string{"k8s.io/api/authorization/v1", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1", "k8s.io/client-go/..."}, untyped...),
