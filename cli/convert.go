@@ -105,6 +105,9 @@ func (f *convertFlags) run(in io.Reader, out, errOut io.Writer) error {
 	sources, unreadable := sourcesOf(f.files, f.recursive)
 	for _, s := range sources {
 		content, err := s.read(in)
+		if errors.Is(err, errInterrupted) {
+			return err
+		}
 		if err != nil {
 			unreadable = append(unreadable, err)
 			continue

@@ -118,7 +118,8 @@ func (c *converting) note(e entry, what string, n offline.Note) {
 }
 
 func (c *converting) say(e entry, at place, what, text string) {
-	fmt.Fprintf(&c.talk, "%s:%d:%d: %s: %s\n", oneLine(e.file), e.doc.line+at.line, at.column, what, text)
+	line, column := e.doc.position(at)
+	fmt.Fprintf(&c.talk, "%s:%d:%d: %s: %s\n", oneLine(e.file), line, column, what, text)
 }
 
 // print writes a document as the output asks for. One that nothing has changed is printed as it came, if it is YAML.
@@ -133,6 +134,9 @@ func (c *converting) print(e entry, value any, moved []offline.Moved, changed bo
 		return
 	}
 	if c.out.Len() > 0 {
+		if !bytes.HasSuffix(c.out.Bytes(), []byte("\n")) {
+			c.out.WriteByte('\n')
+		}
 		c.out.WriteString("---\n")
 	}
 	if e.doc.file != "" {
@@ -158,8 +162,7 @@ func (c *converting) print(e entry, value any, moved []offline.Moved, changed bo
 		}
 		c.out.Write(text)
 	default:
-		c.out.Write(bytes.TrimRight(e.doc.text, "\r\n"))
-		c.out.WriteByte('\n')
+		c.out.Write(e.doc.text) // the ends of lines, too: they may be part of a value
 	}
 }
 

@@ -186,7 +186,7 @@ func writeFile(path string, text []byte) error {
 // failure is an error, or that the call was interrupted.
 func failure(cmd *cobra.Command, err error) error {
 	if cmd.Context().Err() != nil {
-		return &exitError{code: 130, err: errors.New("interrupted")}
+		return errInterrupted
 	}
 	return err
 }

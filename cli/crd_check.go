@@ -161,6 +161,9 @@ func (f *crdCheckFlags) read(r *report, in io.Reader) (entries []*crdEntry, err 
 	sources, unreadable := sourcesOf(f.files, f.recursive)
 	for _, s := range sources {
 		content, err := s.read(in)
+		if errors.Is(err, errInterrupted) {
+			return entries, err
+		}
 		if err != nil {
 			unreadable = append(unreadable, err)
 			continue

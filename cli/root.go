@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stoic/controller/program"
+	"stoic/schema"
 )
 
 // Main runs the program and returns its exit code. Args[0] decides what the program is called: as manager (the
@@ -30,7 +31,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	began := false
 	root := newRoot(name, out, func() { began = true })
 	root.SetArgs(args[1:])
-	root.SetIn(in)
+	root.SetIn(&interruptible{ctx, in})
 	root.SetErr(errOut)
 
 	called, err := root.ExecuteContextC(ctx)
@@ -41,18 +42,34 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	var ended *exitError
 	var wrong *program.UsageError
 	switch {
+	case errors.Is(err, errInterrupted):
+		code, err = 130, errInterrupted
 	case errors.As(err, &ended):
 		code = ended.code
 	case !began, errors.As(err, &wrong):
 		code = 2
 	}
-	if text := strings.TrimSpace(err.Error()); text != "" {
+	if text := printable(strings.TrimSpace(err.Error())); text != "" {
 		fmt.Fprintf(errOut, "error: %s\n", text)
 		if code == 2 && !began {
 			fmt.Fprintf(errOut, "See '%s --help'.\n", called.CommandPath())
 		}
 	}
 	return code
+}
+
+// printable is a text without control characters other than tabs and the ends of lines: the name of a file can have any.
+func printable(text string) string {
+	const most = 16 << 10 // bytes of a line, up to a tab
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		parts := strings.Split(line, "\t")
+		for j, part := range parts {
+			parts[j] = schema.Clean(part, most)
+		}
+		lines[i] = strings.Join(parts, "\t")
+	}
+	return strings.Join(lines, "\n")
 }
 
 // doubleDashed writes -leader-elect as --leader-elect: manager took both.

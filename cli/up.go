@@ -52,7 +52,7 @@ minutes; later ones start in seconds.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			err := up(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
 			if err != nil && cmd.Context().Err() != nil {
-				return &exitError{code: 130, err: errors.New("interrupted")} // what was under way failed for that reason
+				return errInterrupted // what was under way failed for that reason
 			}
 			return err
 		},

@@ -181,7 +181,7 @@ func (f *validateFlags) run(ctx context.Context, in io.Reader, out, errOut io.Wr
 	} else {
 		unread = f.readFiles(&r, in)
 	}
-	if f.live && unread != nil && r.Summary.Documents == 0 {
+	if (f.live || errors.Is(unread, errInterrupted)) && unread != nil && r.Summary.Documents == 0 {
 		return unread // a report would say that nothing is wrong
 	}
 	if err := printerOf(f.output)(&r, out); err != nil {
@@ -201,6 +201,9 @@ func (f *validateFlags) readFiles(r *report, in io.Reader) error {
 	sources, unreadable := sourcesOf(f.files, f.recursive)
 	for _, s := range sources {
 		content, err := s.read(in)
+		if errors.Is(err, errInterrupted) {
+			return err
+		}
 		if err != nil {
 			unreadable = append(unreadable, err)
 			continue
@@ -229,7 +232,7 @@ func (f *validateFlags) readCluster(ctx context.Context, r *report, errOut io.Wr
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return &exitError{code: 130, err: errors.New("interrupted")}
+		return errInterrupted
 	case err != nil:
 		return &exitError{code: 2, err: err}
 	}

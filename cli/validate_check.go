@@ -253,8 +253,9 @@ func (r *report) add(e entry, object *checked, severity string, at place, p sche
 		object.warnings++
 		r.Summary.Warnings++
 	}
+	line, column := e.doc.position(at)
 	r.Results = append(r.Results, finding{
-		File: e.file, Line: e.doc.line + at.line, Column: at.column, Severity: severity, Code: p.Code, Path: p.Path,
+		File: e.file, Line: line, Column: column, Severity: severity, Code: p.Code, Path: p.Path,
 		Found: p.Found, Expected: strings.TrimPrefix(p.Want, "be "), Hint: p.Hint, Message: p.String(), Object: object.name,
 	})
 }

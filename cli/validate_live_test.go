@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -308,8 +309,7 @@ func TestLiveInterrupted(t *testing.T) {
 	cmd.SetOut(&out)
 	cmd.SetArgs([]string{"--live", "--kubeconfig", s.kubeconfig})
 	err := cmd.ExecuteContext(ctx)
-	ended, ok := err.(*exitError)
-	if !ok || ended.code != 130 || err.Error() != "interrupted" || out.Len() > 0 {
+	if !errors.Is(err, errInterrupted) || out.Len() > 0 {
 		t.Errorf("%v, stdout %q", err, out.String())
 	}
 }

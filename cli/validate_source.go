@@ -81,6 +81,8 @@ func (s source) read(in io.Reader) ([]byte, error) {
 type document struct {
 	text []byte
 	line int
+	// column is how many bytes stand before the text on its first line.
+	column int
 	// file is what Helm says that the document was made from; empty if no one says so.
 	file string
 }
@@ -138,18 +140,30 @@ func jsonDocuments(content []byte) (found []document, ok bool) {
 		return nil, false
 	}
 	decoder := json.NewDecoder(bytes.NewReader(content))
+	line, lineStart, seen := 0, 0, 0 // of what was seen
 	for decoder.More() {
 		var raw json.RawMessage
 		if err := decoder.Decode(&raw); err != nil {
 			return nil, false
 		}
 		start := int(decoder.InputOffset()) - len(raw)
-		before := content[:start]
-		// Spaces for what stands before it on its line, so that the columns are right.
-		indent := bytes.Repeat([]byte(" "), start-(bytes.LastIndexByte(before, '\n')+1))
-		found = append(found, document{text: append(indent, raw...), line: bytes.Count(before, []byte("\n"))})
+		between := content[seen:start]
+		line += bytes.Count(between, []byte("\n"))
+		if last := bytes.LastIndexByte(between, '\n'); last >= 0 {
+			lineStart = seen + last + 1
+		}
+		seen = start
+		found = append(found, document{text: raw, line: line, column: start - lineStart})
 	}
 	return found, true
+}
+
+// position of a place in the document, in its file.
+func (d document) position(at place) (line, column int) {
+	if at.line == 1 {
+		at.column += d.column
+	}
+	return d.line + at.line, at.column
 }
 
 // hasContent: anything but spaces and comments.

@@ -11,12 +11,14 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+
+	"stoic/schema"
 )
 
 // Migration of all objects of one kind. It is run once.
@@ -126,6 +128,9 @@ func (m *Migration) Run(ctx context.Context) (result Result, err error) {
 	return result, err
 }
 
+// mostSaid bounds what is repeated of an answer of the API server, in which there are words of webhooks and of objects.
+const mostSaid = 2000
+
 // inARow is how many objects may fail, one after the other, for reasons that have nothing to do with them.
 const inARow = 5
 
@@ -140,7 +145,7 @@ func (m *Migration) all(ctx context.Context, k kind, all []object, done map[type
 			return ctx.Err()
 		case err != nil:
 			result.Failed = append(result.Failed, Failure{o.namespace, o.name, err})
-			fmt.Fprintf(m.Talk, "%s: %v\n", o, err)
+			fmt.Fprintf(m.Talk, "%s: %s\n", o, schema.Clean(err.Error(), mostSaid))
 			if row++; !aboutServer(err) {
 				row = 0
 			} else if row == inARow {
@@ -164,14 +169,14 @@ func (m *Migration) all(ctx context.Context, k kind, all []object, done map[type
 // kind is what requests have to know of it.
 type kind struct {
 	name       string
-	resource   schema.GroupVersionResource // in a served version
+	resource   runtimeschema.GroupVersionResource // in a served version
 	stored     string
 	namespaced bool
 }
 
 func kindOf(crd *apiextensionsv1.CustomResourceDefinition) (k kind, err error) {
 	k = kind{name: crd.Spec.Names.Kind, namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
-		resource: schema.GroupVersionResource{Group: crd.Spec.Group, Resource: crd.Spec.Names.Plural}}
+		resource: runtimeschema.GroupVersionResource{Group: crd.Spec.Group, Resource: crd.Spec.Names.Plural}}
 	for _, v := range crd.Spec.Versions {
 		if v.Storage {
 			k.stored = v.Name

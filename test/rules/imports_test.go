@@ -43,7 +43,7 @@ func allowed() map[string][]string {
 		"stoic/controller/conversion": append([]string{"stoic/controller/lean", "stoic/controller/serve", "stoic/convert", "stoic/convert/versions", "stoic/schema",
 			"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"}, untyped...),
 		"stoic/controller/conversion/manifest": {"stoic/convert/versions", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"},
-		"stoic/controller/migration":           append([]string{"k8s.io/api/authorization/v1", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1", "k8s.io/client-go/..."}, untyped...),
+		"stoic/controller/migration":           append([]string{"stoic/schema", "k8s.io/api/authorization/v1", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1", "k8s.io/client-go/..."}, untyped...),
 		"stoic/controller/program": {"stoic/controller", "stoic/controller/access", "stoic/controller/conversion", "stoic/controller/election", "stoic/controller/serve", "stoic/convert/versions", "k8s.io/apimachinery/pkg/util/validation",
 			"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "k8s.io/klog/v2"},
 		"stoic/examples/operators/foobar":     {"stoic/controller", "stoic/convert", "stoic/convert/versions", "stoic/schema", "k8s.io/apimachinery/..."},

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestInterruptedWhileItReads: a signal ends a command that waits for standard input, at once.
+func TestInterruptedWhileItReads(t *testing.T) {
+	if os.Getenv(alone) == "" {
+		inItsOwnProcess(t)
+		return
+	}
+	for name, args := range map[string][]string{
+		"validate":    {"validate", "-f", "-"},
+		"convert":     {"convert", "-f", "-"},
+		"certificate": {"webhook", "certificate", "-f", "-"},
+		"crd check":   {"crd", "check", "--offline", "-"},
+	} {
+		reading := make(chan struct{}, 1)
+		in, end := io.Pipe() // nobody writes
+		var out, talk bytes.Buffer
+		ended := make(chan int, 1)
+		go func() { ended <- Main(append([]string{"stoic"}, args...), waited{in, reading}, &out, &talk) }()
+		select {
+		case <-reading: // so the signal is waited for
+		case <-time.After(time.Minute):
+			t.Fatalf("%s does not read", name)
+		}
+		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case code := <-ended:
+			if code != 130 || out.Len() > 0 || talk.String() != "error: interrupted\n" {
+				t.Errorf("%s: code %d, stdout %q, stderr %q", name, code, &out, &talk)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("%s does not end", name)
+		}
+		_ = end.Close()
+	}
+}
+
+// waited says when it is read.
+type waited struct {
+	io.Reader
+	reading chan<- struct{}
+}
+
+func (w waited) Read(p []byte) (int, error) {
+	select {
+	case w.reading <- struct{}{}:
+	default:
+	}
+	return w.Reader.Read(p)
+}
+
+// TestManyValuesOnOneLine: time and memory grow with the text, and lines and columns are those of the file.
+func TestManyValuesOnOneLine(t *testing.T) {
+	const many = 200_000 // which took 400 GB
+	began := time.Now()
+	all, ok := jsonDocuments([]byte("\n" + strings.Repeat("{} ", many) + "\n {}"))
+	if took := time.Since(began); !ok || len(all) != many+1 || took > 20*time.Second {
+		t.Fatalf("%d, %v, after %v", len(all), ok, took)
+	}
+	for at, want := range map[int][2]int{0: {2, 1}, 1: {2, 4}, many - 1: {2, 3*many - 2}, many: {3, 2}} {
+		line, column := all[at].position(place{line: 1, column: 1})
+		if got := [2]int{line, column}; got != want {
+			t.Errorf("value %d is at %v, want %v", at, got, want)
+		}
+	}
+	if line, column := (document{line: 4, column: 9}).position(place{line: 2, column: 3}); line != 6 || column != 3 {
+		t.Errorf("the second line: %d:%d", line, column)
+	}
+}
+
+// TestUnchangedDocuments are printed to the byte: the ends of lines may be part of a value.
+func TestUnchangedDocuments(t *testing.T) {
+	unchanged := func(end string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  text: |+\n    x" + end
+	}
+	for _, end := range []string{"", "\n", "\n\n\n", "\r\n\r\n"} {
+		out, talk, failed := convertText([]byte(unchanged(end)), "yaml")
+		if out != unchanged(end) || failed > 0 {
+			t.Errorf("%q became %q: %s", unchanged(end), out, talk)
+		}
+		two := unchanged(end+"\n\n") + "---\n" + unchanged(end)
+		if out, talk, _ := convertText([]byte(two), "yaml"); out != two {
+			t.Errorf("%q became %q: %s", two, out, talk)
+		}
+	}
+}
+
+// TestFileNames: what is in them does not reach a terminal.
+func TestFileNames(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "a\x1b[2Jb\u009b.yaml")
+	for _, command := range []string{"validate", "convert"} {
+		var out, talk bytes.Buffer
+		code := Main([]string{"stoic", command, "-f", name}, strings.NewReader(""), &out, &talk)
+		if code != 2 || strings.ContainsAny(talk.String(), "\x1b\u009b") || !strings.Contains(talk.String(), "a [2Jb .yaml: no such file") {
+			t.Errorf("%s: code %d, %q", command, code, talk.String())
+		}
+	}
+	if diff := cmp.Diff("a\n\tb c", printable("a\n\tb\x00c")); diff != "" {
+		t.Error(diff)
+	}
+	if got := printable(strings.Repeat("x", 1<<20)); len(got) > 20_000 {
+		t.Error(fmt.Sprint(len(got), " bytes"))
+	}
+}
