@@ -58,6 +58,9 @@ type Kind struct {
 	// whatever else is wrong with the object. Options is what Options returned, filled as far as it could be;
 	// named says whether the author named a replica type.
 	Check func(options any, named func(rtype string) bool) (problems, warnings []schema.Problem)
+	// Bound, if any, returns up to how many replicas a replica type may be scaled, and the path of the field that says so; nil where
+	// nothing does. Options may be filled with whatever the decoder lets through.
+	Bound func(options any) *Bound
 	// Lower finishes a job whose common part is in normal form: it reads options, sets Job.Success and what
 	// else follows from them, and returns what is wrong with the job as a whole. It is total and may run
 	// on any input the decoder lets through, also on what Check finds fault with.
@@ -211,4 +214,10 @@ func (k *Kind) APIVersion() string { return k.Group + "/" + k.Version }
 // Resource is the resource of the kind's own objects.
 func (k *Kind) Resource() schema.Resource {
 	return schema.Resource{Group: k.Group, Version: k.Version, Plural: k.Plural, Kind: k.Name}
+}
+
+// Bound is up to how many replicas a replica type may be scaled.
+type Bound struct {
+	ReplicaType, Path string
+	Replicas          int32
 }

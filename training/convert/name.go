@@ -2,6 +2,7 @@ package convert
 
 import (
 	"fmt"
+	"slices"
 
 	"stoic/convert"
 	"stoic/schema"
@@ -39,4 +40,25 @@ func (r *reader) name(name string, rtypes []draft) {
 	if want != "" {
 		r.Take([]schema.Problem{{Code: schema.InvalidName, Path: "metadata.name", Found: found(), Want: want, Hint: hint}}, nil)
 	}
+}
+
+// scaledName warns of a name that fits the replicas there are, and not all that the job may be scaled to: it would be rejected then, while
+// it runs. No name is changed any more by that time.
+func (r *reader) scaledName(name string, rtypes []draft, bound *training.Bound) {
+	i := slices.IndexFunc(rtypes, func(d draft) bool { return bound != nil && d.Name == bound.ReplicaType })
+	if i < 0 {
+		return
+	}
+	fits := func(replicas int64) bool {
+		return replicas < 1 || len(rtypes[i].Child(name, int(replicas)-1)) <= nameLimit
+	}
+	most := min(int64(bound.Replicas), training.MaxReplicas)
+	if fits(most) || !fits(int64(rtypes[i].Replicas)) { // which is an error, and told
+		return
+	}
+	longest := rtypes[i].Child(name, int(most)-1)
+	r.Take(nil, []schema.Problem{{Code: schema.InvalidName, Path: bound.Path,
+		Found: fmt.Sprintf(`number %d, so that a replica may be named "%s"`, bound.Replicas, schema.Clean(longest, 2*nameLimit)),
+		Want:  "give replicas names of at most 63 characters",
+		Hint:  fmt.Sprintf("shorten the name of the job by %d; it is rejected once it is scaled beyond that", len(longest)-nameLimit)}})
 }

@@ -104,6 +104,9 @@ func (r *reader) spec(s *convert.Shape, raw map[string]any, head *training.Head,
 	rtypes, known := r.replicaSpecs(raw)
 	r.Leave()
 	r.name(head.Meta.Name, rtypes)
+	if r.kind.Bound != nil {
+		r.scaledName(head.Meta.Name, rtypes, r.kind.Bound(options))
+	}
 	if known {
 		r.minAvailable(job.Policy.Scheduling.MinAvailable, rtypes)
 	}

@@ -57,6 +57,14 @@ func (e elasticity) bounds(workers int32) (low, high int32) {
 	return workers, workers
 }
 
+// bound of the workers, as it is written; nil if it is not.
+func (e elasticity) bound() *training.Bound {
+	if e.high == nil {
+		return nil
+	}
+	return &training.Bound{ReplicaType: worker, Path: "spec.elasticPolicy.maxReplicas", Replicas: *e.high}
+}
+
 // workersOf a job, as far as a policy can count them.
 func workersOf(job *training.Job) int32 {
 	if workers := job.ReplicaType(worker); workers != nil {

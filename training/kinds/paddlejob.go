@@ -102,6 +102,7 @@ var paddleJobKind = &training.Kind{
 
 	Options:       func() any { return new(PaddleJobOptions) },
 	Check:         checkPaddleJob,
+	Bound:         paddleBound,
 	Lower:         lowerPaddleJob,
 	Environment:   paddleEnvironment,
 	EnvEverywhere: true,
@@ -127,6 +128,13 @@ func paddlePolicy(options any) *PaddleElasticPolicySpec {
 
 func (p *PaddleElasticPolicySpec) elasticity() elasticity {
 	return elasticity{low: p.MinReplicas, high: p.MaxReplicas, restarts: p.MaxRestarts}
+}
+
+func paddleBound(options any) *training.Bound {
+	if policy := paddlePolicy(options); policy != nil {
+		return policy.elasticity().bound()
+	}
+	return nil
 }
 
 // checkPaddleJob: an elastic job has workers, and bounds that can be met. Nothing has ever read how often it may restart.

@@ -160,6 +160,7 @@ var pyTorchJobKind = &training.Kind{
 	Wire:          reflect.TypeFor[PyTorchJobObject](),
 	Options:       func() any { return new(PyTorchJobOptions) },
 	Check:         checkPyTorchJob,
+	Bound:         pyBound,
 	Lower:         lowerPyTorchJob,
 	Environment:   pyEnvironment,
 	EnvEverywhere: true,
@@ -183,6 +184,13 @@ func pyOptions(options any) *PyTorchJobOptions {
 		return spec
 	}
 	return &PyTorchJobOptions{}
+}
+
+func pyBound(options any) *training.Bound {
+	if elastic := pyOptions(options).ElasticPolicy; elastic != nil {
+		return elastic.elasticity().bound()
+	}
+	return nil
 }
 
 // checkPyTorchJob: an elastic job has workers, bounds that can be met, and says once how many processes it wants.
