@@ -300,10 +300,28 @@ func (d *draft) batchFailed() bool {
 		}
 	}
 	if evicted == 0 {
-		return false
+		return d.awaitedFailed(rtype)
 	}
 	d.concludeAs(training.Failed, d.Head.Kind.Reason(training.ReasonEvictedWorkers), fmt.Sprintf("%d/%d workers are evicted", evicted, all), CountFailed)
 	return true
+}
+
+// awaitedFailed: the Job is not made before all replicas of another replica type are ready, and one of them has failed that no one
+// replaces. The job would wait for ever: its deadline is that of the Job. Once there is a Job, its pod decides what a failed replica
+// means.
+func (d *draft) awaitedFailed(rtype *training.ReplicaType) bool {
+	awaited := d.Job.Awaited(rtype)
+	if awaited == nil || awaited.Restart != training.RestartNever || d.batchJob() != nil || d.mayBeUnseen() {
+		return false
+	}
+	for i := range d.replicas {
+		r := &d.replicas[i]
+		if r.replicaType == awaited && r.pod != nil && r.pod.Phase == corev1.PodFailed && !r.pod.Deleting {
+			d.concludeAs(training.Failed, d.Head.Kind.Reason(training.ReasonFailed), fmt.Sprintf("%s failed before all workers were ready, and is not replaced", r.pod.Name), CountFailed)
+			return true
+		}
+	}
+	return false
 }
 
 // isOfEarlierRun: the pod was created before the job was suspended, and a finalizer keeps it. A pod that is not being deleted belongs to
