@@ -27,14 +27,17 @@ func (c *converting) document(file string, doc document) {
 	var value any
 	var moved []offline.Moved
 	ok, before := false, c.converted+c.failed
-	if items, list := itemsOf(e.raw); list {
-		value, moved, ok = c.list(e, items)
-	} else {
-		value, moved, ok = c.object(e)
-	}
-	if ok {
+	if value, moved, ok = c.value(e); ok {
 		c.print(e, value, moved, c.converted+c.failed > before)
 	}
+}
+
+// value converts one object, or those in a list.
+func (c *converting) value(e entry) (value any, moved []offline.Moved, ok bool) {
+	if items, list := itemsOf(e.raw); list {
+		return c.list(e, items)
+	}
+	return c.object(e)
 }
 
 // object converts one object.
@@ -70,13 +73,11 @@ func (c *converting) object(e entry) (value any, moved []offline.Moved, ok bool)
 func (c *converting) list(e entry, items []any) (value any, moved []offline.Moved, ok bool) {
 	before, kept := c.converted, []any{}
 	for i, item := range items {
-		e := e
-		e.raw, e.prefix = item, fmt.Sprintf("items[%d]", i)
-		object, further, ok := c.object(e)
+		e, to := e.item(i, item), e.item(len(kept), item).prefix
+		object, further, ok := c.value(e)
 		if !ok {
 			continue
 		}
-		to := fmt.Sprintf("items[%d]", len(kept))
 		if to != e.prefix {
 			moved = append(moved, offline.Moved{From: e.prefix, To: to})
 		}

@@ -29,7 +29,7 @@ type entry struct {
 	doc  document
 	raw  any
 	node *yamlnode.Node
-	// prefix leads from the document to the object: empty, or items[3] in a list.
+	// prefix leads from the document to the object: empty, or items[3] in a list, or items[3].items[0] in a list in a list.
 	prefix string
 }
 
@@ -49,16 +49,25 @@ func (r *report) each(file string, doc document, see func(entry)) {
 		r.syntax(e, err)
 		return
 	}
+	e.each(see)
+}
+
+// each calls see for the object, or for those in a list, which may be lists, too: kubectl applies what is in them.
+func (e entry) each(see func(entry)) {
 	items, ok := itemsOf(e.raw)
 	if !ok {
 		see(e)
 		return
 	}
 	for i, item := range items {
-		e.prefix = fmt.Sprintf("items[%d]", i)
-		e.raw = item
-		see(e)
+		e.item(i, item).each(see)
 	}
+}
+
+// item of a list.
+func (e entry) item(i int, item any) entry {
+	e.prefix, e.raw = joined(e.prefix, fmt.Sprintf("items[%d]", i)), item
+	return e
 }
 
 // parsed reads a document. The entry has a place also where it cannot be read.
