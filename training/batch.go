@@ -98,7 +98,7 @@ func BatchStateOf(object map[string]any) *BatchState {
 	s := &BatchState{Backoff: limitAt(spec, "backoffLimit"), Deadline: limitAt(spec, "activeDeadlineSeconds"), TTL: limitAt(spec, "ttlSecondsAfterFinished"),
 		Active: limitAt(status, "active").Value, Failed: limitAt(status, "failed").Value}
 	s.Suspended, _ = spec["suspend"].(bool)
-	s.TemplateHash, _ = annotations[AnnotationTemplate].(string)
+	s.TemplateHash = textAt(annotations, AnnotationTemplate)
 	scheduling, _ := SchedulingOf(template)
 	s.Scheduling, _ = json.Marshal(scheduling) // what cannot be written is nothing
 	s.Started = status["startTime"] != nil
@@ -113,11 +113,19 @@ func BatchStateOf(object map[string]any) *BatchState {
 		end, _ := condition["type"].(string)
 		if condition["status"] == "True" && (end == string(BatchComplete) || end == string(BatchFailed)) {
 			s.End = BatchEnd(end)
-			s.Reason, _ = condition["reason"].(string)
-			s.Message, _ = condition["message"].(string)
+			s.Reason, s.Message = textAt(condition, "reason"), textAt(condition, "message")
 		}
 	}
 	return s
+}
+
+// mostKept bounds a text of a Job that is cached, in bytes: as much as an event has room for. Who may write Jobs may write any length.
+const mostKept = 1024
+
+// textAt is a text of an object, as far as it is kept.
+func textAt(of map[string]any, name string) string {
+	text, _ := of[name].(string)
+	return schema.Cut(text, mostKept)
 }
 
 // limitAt is a number of an object as Kubernetes writes it.

@@ -146,14 +146,7 @@ func (c *Cluster) follow(output, messages io.Reader, progress io.Writer, ready c
 			c.replies <- answer
 		}
 	})
-	lines := bufio.NewScanner(messages)
-	for lines.Scan() {
-		fmt.Fprintln(progress, lines.Text())
-		c.mutex.Lock()
-		c.tail = append(c.tail, lines.Text())
-		c.tail = c.tail[max(0, len(c.tail)-tailLines):]
-		c.mutex.Unlock()
-	}
+	c.print(messages, progress)
 	reading.Wait()
 	err := c.command.Wait()
 
@@ -168,6 +161,23 @@ func (c *Cluster) follow(output, messages io.Reader, progress io.Writer, ready c
 		close(c.died)
 	}
 	close(c.ended)
+}
+
+// print messages, and keep the last lines. A line that does not fit into the buffer is printed as several: who writes it must not be
+// kept waiting.
+func (c *Cluster) print(messages io.Reader, progress io.Writer) {
+	lines := bufio.NewReaderSize(messages, 64<<10)
+	for {
+		line, _, err := lines.ReadLine()
+		if err != nil {
+			return
+		}
+		fmt.Fprintf(progress, "%s\n", line)
+		c.mutex.Lock()
+		c.tail = append(c.tail, string(line))
+		c.tail = c.tail[max(0, len(c.tail)-tailLines):]
+		c.mutex.Unlock()
+	}
 }
 
 // Stop ends the cluster and returns when nothing of it is left. It may be
