@@ -56,6 +56,17 @@ func TestProfilesAreServedOnlyWhenAskedFor(t *testing.T) {
 	}
 }
 
+// counted says when a server asks for a connection.
+type counted struct {
+	net.Listener
+	asked chan struct{}
+}
+
+func (c *counted) Accept() (net.Conn, error) {
+	c.asked <- struct{}{}
+	return c.Listener.Accept()
+}
+
 // TestStopsWhateverClientsHold: a client that has connected and asks for nothing yet, as transports do that open a connection ahead, or one
 // that does not read its answer to the end, neither delays a stop beyond the grace period nor makes an error of it.
 func TestStopsWhateverClientsHold(t *testing.T) {
@@ -74,7 +85,8 @@ func TestStopsWhateverClientsHold(t *testing.T) {
 				asked <- struct{}{}
 				<-r.Context().Done() // ends when its connection is closed
 			})
-			go func() { stopped <- HTTP(ctx, listener, handler, zap.New(core)) }()
+			known := &counted{Listener: listener, asked: make(chan struct{}, 2)}
+			go func() { stopped <- HTTP(ctx, known, handler, zap.New(core)) }()
 			client, err := net.Dial("tcp", listener.Addr().String())
 			if err != nil {
 				t.Fatal(err)
@@ -83,6 +95,8 @@ func TestStopsWhateverClientsHold(t *testing.T) {
 			if _, err := io.WriteString(client, request); err != nil {
 				t.Fatal(err)
 			}
+			<-known.asked
+			<-known.asked // the server knows of the connection when it asks for the next one
 			if name == "a request in flight" {
 				<-asked
 			}
