@@ -102,17 +102,9 @@ func (f *convertFlags) check(cmd *cobra.Command) error {
 // run converts every document of every file, and continues after a file that it cannot read.
 func (f *convertFlags) run(in io.Reader, out, errOut io.Writer) error {
 	c := converting{convertFlags: f}
-	sources, unreadable := sourcesOf(f.files, f.recursive)
-	for _, s := range sources {
-		content, err := s.read(in)
-		if errors.Is(err, errInterrupted) {
-			return err
-		}
-		if err != nil {
-			unreadable = append(unreadable, err)
-			continue
-		}
-		c.source(s.name, content)
+	unread := readSources(f.files, f.recursive, in, func(s source, content []byte) { c.source(s.name, content) })
+	if errors.Is(unread, errInterrupted) {
+		return unread
 	}
 	fmt.Fprintf(&c.talk, "%s: %d converted, %d as before, %d could not be converted\n", plural(c.converted+c.same+c.failed, "object"), c.converted, c.same, c.failed)
 	if _, err := errOut.Write(c.talk.Bytes()); err != nil {
@@ -122,8 +114,8 @@ func (f *convertFlags) run(in io.Reader, out, errOut io.Writer) error {
 		return fmt.Errorf("print: %w", err)
 	}
 	switch {
-	case len(unreadable) > 0:
-		return &exitError{code: 2, err: errors.Join(unreadable...)}
+	case unread != nil:
+		return unread
 	case c.failed > 0:
 		return &exitError{code: 1}
 	}

@@ -24,10 +24,8 @@ func (c *converting) document(file string, doc document) {
 		c.say(e, at, "error", p.String()+" ["+string(p.Code)+"]")
 		return
 	}
-	var value any
-	var moved []offline.Moved
-	ok, before := false, c.converted+c.failed
-	if value, moved, ok = c.value(e); ok {
+	before := c.converted + c.failed
+	if value, moved, ok := c.value(e); ok {
 		c.print(e, value, moved, c.converted+c.failed > before)
 	}
 }

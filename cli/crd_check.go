@@ -158,16 +158,7 @@ func (f *crdCheckFlags) run(cmd *cobra.Command) error {
 
 // read finds the definitions in all files, and continues after a file that it cannot read.
 func (f *crdCheckFlags) read(r *report, in io.Reader) (entries []*crdEntry, err error) {
-	sources, unreadable := sourcesOf(f.files, f.recursive)
-	for _, s := range sources {
-		content, err := s.read(in)
-		if errors.Is(err, errInterrupted) {
-			return entries, err
-		}
-		if err != nil {
-			unreadable = append(unreadable, err)
-			continue
-		}
+	unread := readSources(f.files, f.recursive, in, func(s source, content []byte) {
 		for _, doc := range documents(content, s.stdin) {
 			r.each(cmp.Or(doc.file, s.name), doc, func(e entry) {
 				crd, found, is := crdIn(e.raw)
@@ -178,9 +169,9 @@ func (f *crdCheckFlags) read(r *report, in io.Reader) (entries []*crdEntry, err 
 				entries = append(entries, &crdEntry{entry: e, crd: crd, found: found})
 			})
 		}
-	}
-	if len(unreadable) > 0 {
-		return entries, &exitError{code: 2, err: errors.Join(unreadable...)}
+	})
+	if unread != nil {
+		return entries, unread
 	}
 	if len(entries) == 0 && r.Summary.Errors == 0 {
 		return nil, &exitError{code: 2, err: errors.New("no CustomResourceDefinition was found")}

@@ -15,7 +15,7 @@ type interruptible struct {
 	from io.Reader
 }
 
-// Read in a buffer of its own: the read that is under way goes on after the signal.
+// Read in a buffer of its own: the read that is under way continues after the signal.
 func (r *interruptible) Read(p []byte) (int, error) {
 	if r.ctx.Err() != nil {
 		return 0, errInterrupted

@@ -27,7 +27,7 @@ func TestInterruptedWhileItReads(t *testing.T) {
 		"crd check":   {"crd", "check", "--offline", "-"},
 	} {
 		reading := make(chan struct{}, 1)
-		in, end := io.Pipe() // nobody writes
+		in, end := io.Pipe() // nothing is written to it
 		var out, talk bytes.Buffer
 		ended := make(chan int, 1)
 		go func() { ended <- Main(append([]string{"stoic"}, args...), waited{in, reading}, &out, &talk) }()

@@ -179,9 +179,9 @@ func (f *validateFlags) run(ctx context.Context, in io.Reader, out, errOut io.Wr
 	if f.live {
 		unread = f.readCluster(ctx, &r, errOut)
 	} else {
-		unread = f.readFiles(&r, in)
+		unread = readSources(f.files, f.recursive, in, func(s source, content []byte) { r.source(s.name, content) })
 	}
-	if (f.live || errors.Is(unread, errInterrupted)) && unread != nil && r.Summary.Documents == 0 {
+	if r.Summary.Documents == 0 && (f.live && unread != nil || errors.Is(unread, errInterrupted)) {
 		return unread // a report would say that nothing is wrong
 	}
 	if err := printerOf(f.output)(&r, out); err != nil {
@@ -192,26 +192,6 @@ func (f *validateFlags) run(ctx context.Context, in io.Reader, out, errOut io.Wr
 		return unread
 	case r.Summary.Errors > 0, f.warnAsError && r.Summary.Warnings > 0:
 		return &exitError{code: 1}
-	}
-	return nil
-}
-
-// readFiles checks every document of every file, and continues after a file that it cannot read.
-func (f *validateFlags) readFiles(r *report, in io.Reader) error {
-	sources, unreadable := sourcesOf(f.files, f.recursive)
-	for _, s := range sources {
-		content, err := s.read(in)
-		if errors.Is(err, errInterrupted) {
-			return err
-		}
-		if err != nil {
-			unreadable = append(unreadable, err)
-			continue
-		}
-		r.source(s.name, content)
-	}
-	if len(unreadable) > 0 {
-		return &exitError{code: 2, err: errors.Join(unreadable...)}
 	}
 	return nil
 }

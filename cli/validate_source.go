@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -75,6 +76,27 @@ func (s source) read(in io.Reader) ([]byte, error) {
 		return io.ReadAll(in)
 	}
 	return os.ReadFile(s.name)
+}
+
+// readSources calls see for the content of each file behind arguments, and continues after one that it cannot read: it returns those
+// together when all are read. A signal ends it at once.
+func readSources(arguments []string, recursive bool, in io.Reader, see func(s source, content []byte)) error {
+	sources, unreadable := sourcesOf(arguments, recursive)
+	for _, s := range sources {
+		content, err := s.read(in)
+		switch {
+		case errors.Is(err, errInterrupted):
+			return err
+		case err != nil:
+			unreadable = append(unreadable, err)
+		default:
+			see(s, content)
+		}
+	}
+	if len(unreadable) > 0 {
+		return &exitError{code: 2, err: errors.Join(unreadable...)}
+	}
+	return nil
 }
 
 // document is one document of a file: its text, and the lines before it.

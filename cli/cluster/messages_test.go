@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestLongMessage: a line of any length is printed and does not end the reading; of the last ones is told how it ended.
+// TestLongMessage: a line of any length is printed and does not end the reading. The last lines are kept.
 func TestLongMessage(t *testing.T) {
 	from, to := io.Pipe()
 	go func() {

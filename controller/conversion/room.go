@@ -15,10 +15,10 @@ const piece = 16 << 10
 // errNoRoom: other reviews take all the memory that there is for them.
 var errNoRoom = errors.New("too many reviews at a time")
 
-// room bounds the memory that reviews take: as many bytes as one of the largest size has, of all of them, and one review beyond that. It
-// is taken for bytes that have come, not for those that are announced, so who sends nothing keeps nobody waiting. The one review beyond
-// is why reviews that are half read and hold all bytes do not wait for each other. A review takes at most eight times its size
-// in memory: its text twice, its answer, and what was the room of either before it grew.
+// room bounds the memory that reviews take: together as many bytes as the largest review has, and one review beyond that. It is taken for
+// bytes that have arrived, not for those that are announced, so a client that sends nothing does not hold up others. Without the one
+// review beyond, reviews that are half read and hold all bytes would wait for each other. A review takes at most eight times its size in
+// memory: its text twice, its answer, and the smaller buffers that either was copied from as it grew.
 type room struct {
 	bytes  *semaphore.Weighted
 	beyond *semaphore.Weighted // of one review

@@ -11,7 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
-	goruntime "runtime/metrics"
+	memory "runtime/metrics"
 	"strings"
 	"sync"
 	"testing"
@@ -39,7 +39,7 @@ func TestRoomIsForObjectsToo(t *testing.T) {
 	}
 }
 
-// TestIdleClientsHoldNothing: any number of clients that say how much they will send, and send nothing, keeps nobody waiting.
+// TestIdleClientsHoldNothing: any number of clients that say how much they will send, and send nothing, do not hold up others.
 func TestIdleClientsHoldNothing(t *testing.T) {
 	w, _, _ := webhook(t, 0)
 	server := httptest.NewServer(w)
@@ -83,12 +83,12 @@ func TestMemoryIsBounded(t *testing.T) {
 		before := inUse()
 		stop, highest := make(chan struct{}), make(chan uint64)
 		go func() {
-			most := uint64(0)
+			peak := uint64(0)
 			for {
-				most = max(most, inUse())
+				peak = max(peak, inUse())
 				select {
 				case <-stop:
-					highest <- most
+					highest <- peak
 					return
 				case <-time.After(time.Millisecond):
 				}
@@ -117,8 +117,8 @@ func TestMemoryIsBounded(t *testing.T) {
 
 // inUse is the memory of the heap that has objects in it, garbage among them, in bytes.
 func inUse() uint64 {
-	sample := []goruntime.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	goruntime.Read(sample)
+	sample := []memory.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	memory.Read(sample)
 	return sample[0].Value.Uint64()
 }
 

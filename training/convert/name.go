@@ -12,6 +12,9 @@ import (
 // nameLimit is the length of a DNS-1035 label, which the name of a service is.
 const nameLimit = 63
 
+// wantShortNames is what a name must do that leaves no room for the names of replicas.
+const wantShortNames = "give replicas names of at most 63 characters"
+
 // name checks that every replica's name will be legal. They differ in replica type and index only, so the longest one
 // speaks for all.
 func (r *reader) name(name string, rtypes []draft) {
@@ -33,7 +36,7 @@ func (r *reader) name(name string, rtypes []draft) {
 	}
 	want, hint := "", ""
 	if over := max(len(longest), len(name)) - nameLimit; over > 0 {
-		want, hint = "give replicas names of at most 63 characters", fmt.Sprintf("shorten it by %d", over)
+		want, hint = wantShortNames, fmt.Sprintf("shorten it by %d", over)
 	} else if !convert.ServiceName(name) {
 		want, hint = `be lower-case letters, digits and "-", start with a letter and end with a letter or digit`, convert.SuggestName(name)
 	}
@@ -53,12 +56,12 @@ func (r *reader) scaledName(name string, rtypes []draft, bound *training.Bound) 
 		return replicas < 1 || len(rtypes[i].Child(name, int(replicas)-1)) <= nameLimit
 	}
 	most := min(int64(bound.Replicas), training.MaxReplicas)
-	if fits(most) || !fits(int64(rtypes[i].Replicas)) { // which is an error, and told
+	if fits(most) || !fits(int64(rtypes[i].Replicas)) { // name reports the latter
 		return
 	}
 	longest := rtypes[i].Child(name, int(most)-1)
 	r.Take(nil, []schema.Problem{{Code: schema.InvalidName, Path: bound.Path,
 		Found: fmt.Sprintf(`number %d, so that a replica may be named "%s"`, bound.Replicas, schema.Clean(longest, 2*nameLimit)),
-		Want:  "give replicas names of at most 63 characters",
+		Want:  wantShortNames,
 		Hint:  fmt.Sprintf("shorten the name of the job by %d; it is rejected once it is scaled beyond that", len(longest)-nameLimit)}})
 }

@@ -126,16 +126,15 @@ func paddlePolicy(options any) *PaddleElasticPolicySpec {
 	return nil
 }
 
+// elasticity without a policy has no bounds.
 func (p *PaddleElasticPolicySpec) elasticity() elasticity {
+	if p == nil {
+		return elasticity{}
+	}
 	return elasticity{low: p.MinReplicas, high: p.MaxReplicas, restarts: p.MaxRestarts}
 }
 
-func paddleBound(options any) *training.Bound {
-	if policy := paddlePolicy(options); policy != nil {
-		return policy.elasticity().bound()
-	}
-	return nil
-}
+func paddleBound(options any) *training.Bound { return paddlePolicy(options).elasticity().bound() }
 
 // checkPaddleJob: an elastic job has workers, and bounds that can be met. Nothing has ever read how often it may restart.
 func checkPaddleJob(options any, named func(string) bool) (problems, warnings []schema.Problem) {

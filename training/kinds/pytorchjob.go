@@ -175,7 +175,11 @@ type pyTorchJob struct {
 	elastic   *ElasticPolicySpec // with the defaults filled in: bounds, backend, host and port are there
 }
 
+// elasticity without a policy has no bounds.
 func (p *ElasticPolicySpec) elasticity() elasticity {
+	if p == nil {
+		return elasticity{}
+	}
 	return elasticity{low: p.MinReplicas, high: p.MaxReplicas, restarts: p.MaxRestarts}
 }
 
@@ -187,10 +191,7 @@ func pyOptions(options any) *PyTorchJobOptions {
 }
 
 func pyBound(options any) *training.Bound {
-	if elastic := pyOptions(options).ElasticPolicy; elastic != nil {
-		return elastic.elasticity().bound()
-	}
-	return nil
+	return pyOptions(options).ElasticPolicy.elasticity().bound()
 }
 
 // checkPyTorchJob: an elastic job has workers, bounds that can be met, and says once how many processes it wants.

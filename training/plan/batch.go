@@ -307,7 +307,7 @@ func (d *draft) batchFailed() bool {
 }
 
 // awaitedFailed: the Job is not made before all replicas of another replica type are ready, and one of them has failed that no one
-// replaces. The job would wait for ever: its deadline is that of the Job. Once there is a Job, its pod decides what a failed replica
+// replaces. The job would wait forever: its deadline is that of the Job. Once there is a Job, its pod decides what a failed replica
 // means.
 func (d *draft) awaitedFailed(rtype *training.ReplicaType) bool {
 	awaited := d.Job.Awaited(rtype)
