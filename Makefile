@@ -36,8 +36,12 @@ LARGE ?=
 KUBERNETES ?=
 # go test vets a package and all that it imports, once more for each way of compiling it. make verify vets.
 TEST := go test -vet=off
+# All is compiled in one way, that of the image and of the local control plane: a build cache has a package once for each way.
+export CGO_ENABLED := 0
+export GOFLAGS := $(strip $(filter-out -trimpath,$(GOFLAGS)) -trimpath)
 # The race detector needs a C compiler; a machine without one still runs the tests.
 RACE := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race,)
+RACING := CGO_ENABLED=$(if $(RACE),1,0)
 
 # The example operators that have CRDs of their own, and how those of one are written.
 EXAMPLES := foobar crontab foobarset foo mydeployment
@@ -54,7 +58,7 @@ help: ## list the commands
 
 build: ## write bin/stoic, the program that the image has
 	@mkdir -p bin
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X stoic/cli.version=$(VERSION)' -o bin/stoic .
+	go build -ldflags '-s -w -X stoic/cli.version=$(VERSION)' -o bin/stoic .
 
 image: ## write bin/image for amd64 and arm64 without a container engine, with SBOMs; print the digest (PUSH=REF, SOURCE=URL)
 	@go -C tools/image run . -sbom -version '$(VERSION)' -source '$(SOURCE)' -push '$(PUSH)'
@@ -69,11 +73,11 @@ test: unit integration ## run all tests
 
 unit: ## run the tests that need no control plane
 	@echo "== unit tests, golden files, properties, fuzz seeds ($(if $(RACE),with,no C compiler: without) the race detector)"
-	$(TEST) $(RACE) -short -timeout 20m ./...
+	$(RACING) $(TEST) $(RACE) -short -timeout 20m ./...
 	@echo "== the budgets of a conversion (docs/performance.md)"
 	$(TEST) -count=1 -run Budget -v ./convert ./training/convert
 	@echo "== the local control plane's own unit tests"
-	cd localcluster && go test $(RACE) ./access ./kubelet ./plane ./simulation ./supervise
+	cd localcluster && $(RACING) go test $(RACE) ./access ./kubelet ./plane ./simulation ./supervise
 	@echo "== the CRDs, read as the API server reads them"
 	cd tools && go test -count=1 ./crdtest ./crdcheck
 	@echo "== the clients: as they would be generated of the CRDs (TypeScript, Python and Java where npm is)"
@@ -97,10 +101,10 @@ integration: ## run the tests on real control planes (KUBERNETES=1.35, STORE=kin
 	@echo "== integration tests (the first run compiles the control plane: some minutes)"
 	@go run ./cli/cluster/prepare -kubernetes '$(KUBERNETES)' -store '$(STORE)'
 ifneq ($(KUBERNETES)$(STORE)$(CRS),)
-	$(if $(filter kine,$(STORE)),cd localcluster/kine && CGO_ENABLED=0 go vet -trimpath ./...)
+	$(if $(filter kine,$(STORE)),cd localcluster/kine && go vet ./...)
 	STOIC_RIGHTS='$(RIGHTS)' STOIC_LARGE='$(LARGE)' STOIC_KUBERNETES='$(KUBERNETES)' $(ON_STORE) $(TEST) -count=1 -v -parallel $(PARALLEL) -timeout 60m ./test/integration
 else
-	$(TEST) $(RACE) -count=1 -v -parallel 3 -timeout 20m ./cli/cluster
+	$(RACING) $(TEST) $(RACE) -count=1 -v -parallel 3 -timeout 20m ./cli/cluster
 	$(TEST) -count=1 -v -run 'Flood|NamespaceTerminates' ./controller ./controller/events
 	STOIC_RIGHTS='$(RIGHTS)' STOIC_LARGE='$(LARGE)' $(TEST) -count=1 -v -parallel $(PARALLEL) -timeout 60m ./test/integration
 	@echo "== the tutorial for authors of operators, step by step; the same operator as others write it (docs/authors.md)"
@@ -168,7 +172,7 @@ verify: ## fail if something is unformatted, suspicious, untidy, vulnerable or n
 	@go mod tidy -diff
 	@cd localcluster && go mod tidy -diff
 	@cd localcluster/kine && go mod tidy -diff
-	@cd localcluster && go mod tidy -diff -modfile=kubernetes-1.35.mod && go mod tidy -diff -modfile=kubernetes-1.37.mod
+	@cd localcluster && go mod tidy -diff -modfile=kubernetes-1.35.mod && go mod tidy -diff -modfile=kubernetes-1.36.mod
 	@cd test/e2e/coredns && go mod tidy -diff
 	@cd tools && go mod tidy -diff
 	@cd clients/go && go mod tidy -diff && go vet ./...

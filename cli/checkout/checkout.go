@@ -96,7 +96,7 @@ func runGo(ctx context.Context, folder string, in []byte, args ...string) ([]byt
 	}
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Stdin = folder, bytes.NewReader(in)
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOOS=", "GOARCH=", "GOFLAGS=", "PWD="+folder)
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOOS=", "GOARCH=", "GOFLAGS=-trimpath", "CGO_ENABLED=0", "PWD="+folder)
 	out, err := cmd.Output()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

@@ -70,12 +70,12 @@ func TestNativeGangNotServed(t *testing.T) {
 
 // nativeVersion that the release of Kubernetes serves; empty before 1.36, whose pods name a Workload.
 func nativeVersion() string {
-	return map[string]string{"": "v1alpha2", "1.37": "v1beta1"}[release()]
+	return map[string]string{"": "v1beta1", "1.36": "v1alpha2"}[release()]
 }
 
 func nativeKinds() (workloads, groups schema.Resource) {
 	for _, v := range training.NativeVersions() {
-		if v.Name == cmp.Or(nativeVersion(), "v1alpha2") {
+		if v.Name == cmp.Or(nativeVersion(), "v1beta1") {
 			return v.Kinds[0], v.Kinds[1]
 		}
 	}

@@ -135,7 +135,7 @@ func bareRig(t *testing.T, o cluster.Options) *rig {
 		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(typed.Discovery())), keepsGeneration: true}
 }
 
-// release of Kubernetes that the control planes are, such as 1.37; "" is that of localcluster/go.mod.
+// release of Kubernetes that the control planes are, such as 1.36; "" is that of localcluster/go.mod.
 func release() string { return os.Getenv("STOIC_KUBERNETES") }
 
 // permit installs the namespace and the permissions that deploy/ gives to the operator.

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -35,6 +36,11 @@ func (p *Programs) Build(ctx context.Context, program string, flags ...string) (
 	args := append([]string{"build", "-o", file}, flags...)
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = p.Root
+	cgo := "0" // as make compiles everything
+	if slices.Contains(flags, "-race") {
+		cgo = "1"
+	}
+	cmd.Env = append(os.Environ(), "CGO_ENABLED="+cgo)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, text)
 	}

@@ -57,7 +57,7 @@ func TestSharedVersions(t *testing.T) {
 		return versions
 	}
 	ours := required("go.mod")
-	for _, folder := range []string{"clients/go", "test/e2e/coredns", "tools", "tools/comparison", "tools/dropin", "tools/helm", "tools/integrations"} {
+	for _, folder := range []string{"clients/go", "localcluster", "test/e2e/coredns", "tools", "tools/comparison", "tools/dropin", "tools/helm", "tools/integrations"} {
 		file := folder + "/go.mod"
 		shared := 0
 		for module, version := range required(file) {

@@ -20,7 +20,7 @@ func (w *Model) discover(r *http.Request) (answer []byte, found bool) {
 	segments := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {
 	case r.URL.Path == "/version":
-		object = version.Info{Major: "1", Minor: "36", GitVersion: "v1.36.0"}
+		object = version.Info{Major: "1", Minor: "37", GitVersion: "v1.37.2"}
 	case len(segments) == 1 && segments[0] == "api":
 		object = metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}}
 	case len(segments) == 1 && segments[0] == "apis":

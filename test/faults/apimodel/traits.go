@@ -20,7 +20,7 @@ type traits struct {
 	validName      validation.ValidateNameFunc
 }
 
-// traitsOf says what kube-apiserver 1.36 does. Of a built-in resource that is not listed it is a guess.
+// traitsOf says what kube-apiserver 1.37 does. Of a built-in resource that is not listed it is a guess.
 func traitsOf(r Resource) traits {
 	t := traits{validName: validation.NameIsDNSSubdomain}
 	switch r.Group + "/" + r.Plural {
