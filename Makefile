@@ -41,7 +41,7 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(strip $(filter-out -trimpath,$(GOFLAGS)) -trimpath)
 # The race detector needs a C compiler; a machine without one still runs the tests.
 RACE := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race,)
-RACING := CGO_ENABLED=$(if $(RACE),1,0)
+RACING := $(if $(RACE),CGO_ENABLED=1)
 
 # The example operators that have CRDs of their own, and how those of one are written.
 EXAMPLES := foobar crontab foobarset foo mydeployment
@@ -100,6 +100,7 @@ unit: ## run the tests that need no control plane
 integration: ## run the tests on real control planes (KUBERNETES=1.35, STORE=kine, CRS=aggregated: only test/integration, on that)
 	@echo "== integration tests (the first run compiles the control plane: some minutes)"
 	@go run ./cli/cluster/prepare -kubernetes '$(KUBERNETES)' -store '$(STORE)'
+	@$(if $(KUBERNETES),cd localcluster && go mod tidy -diff -modfile=kubernetes-$(KUBERNETES).mod)
 ifneq ($(KUBERNETES)$(STORE)$(CRS),)
 	$(if $(filter kine,$(STORE)),cd localcluster/kine && go vet ./...)
 	STOIC_RIGHTS='$(RIGHTS)' STOIC_LARGE='$(LARGE)' STOIC_KUBERNETES='$(KUBERNETES)' $(ON_STORE) $(TEST) -count=1 -v -parallel $(PARALLEL) -timeout 60m ./test/integration
@@ -128,6 +129,7 @@ monitoring: ## see that no panel of the dashboards is empty, on a real Prometheu
 	$(TEST) -count=1 ./test/monitoring -update
 
 certmanager: ## see that cert-manager itself issues, renews and injects our certificates, on a real control plane (it compiles for minutes)
+	@cd tools/certmanager && go mod tidy -diff
 	@go run ./cli/cluster/prepare
 	STOIC_CERT_MANAGER=1 $(TEST) -count=1 -v -timeout 30m ./test/certmanager
 
@@ -172,12 +174,10 @@ verify: ## fail if something is unformatted, suspicious, untidy, vulnerable or n
 	@go mod tidy -diff
 	@cd localcluster && go mod tidy -diff
 	@cd localcluster/kine && go mod tidy -diff
-	@cd localcluster && go mod tidy -diff -modfile=kubernetes-1.35.mod && go mod tidy -diff -modfile=kubernetes-1.36.mod
 	@cd test/e2e/coredns && go mod tidy -diff
 	@cd tools && go mod tidy -diff
 	@cd clients/go && go mod tidy -diff && go vet ./...
 	@cd tools/integrations && go mod tidy -diff
-	@cd tools/certmanager && go mod tidy -diff
 	@cd tools/dropin && go mod tidy -diff && go vet ./...
 	@cd tools/helm && go mod tidy -diff
 	@cd tools/image && go mod tidy -diff && go vet ./...

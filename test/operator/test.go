@@ -78,12 +78,12 @@ func Await(t test, limit time.Duration, what string, holds func() (ok bool, saw 
 }
 
 // OutsideMake is the environment of a command whose make is one that a person starts: without the options and variables of the make that
-// runs the test.
+// runs the test, and without the cgo that the race detector needs: what is compiled without it is in the build cache.
 func OutsideMake() []string {
-	return slices.DeleteFunc(os.Environ(), func(variable string) bool {
+	return append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
 		return name == "MAKEFLAGS" || name == "MFLAGS" || name == "MAKELEVEL"
-	})
+	}), "CGO_ENABLED=0")
 }
 
 // Overlay writes a kustomization outside of a folder, and returns where; $ in its text stands for the folder.
