@@ -198,23 +198,23 @@ func (m *maker) programs(ctx context.Context, s *Supplies) error {
 		return err
 	}
 	stamp := "-s -w -X k8s.io/component-base/version.gitVersion=" + version
-	for _, build := range []struct{ program, folder, from, flags string }{
-		{"kubelet", kubernetes, "./node/kubelet", stamp},
-		{"kubectl", kubernetes, "./node/kubectl", stamp},
-		{"coredns", filepath.Join(m.root, "test/e2e/coredns"), ".", "-s -w"},
-		{"helm", kubernetes, "helm.sh/helm/v4/cmd/helm", "-s -w"},
-		{"stoic", m.root, ".", "-s -w"}, // so that the two images of operators, which are built side by side, do not compile the same
-		{"pause", m.root, "./test/e2e/pause", "-s -w"},
-		{"deliver", m.root, "./test/e2e/deliver", "-s -w"},
-		{"image", filepath.Join(m.root, "tools/image"), ".", "-s -w"},
-		{"registry", filepath.Join(m.root, "tools/image"), "./registry", "-s -w"},
+	// Programs of one module are compiled by one command: while one is linked, which takes one processor, the next is compiled.
+	for _, build := range []struct {
+		folder, flags string
+		packages      []string // the last part of their paths is the name of the program
+	}{
+		{kubernetes, stamp, []string{"./node/kubelet", "./node/kubectl", "helm.sh/helm/v4/cmd/helm"}},
+		{filepath.Join(m.root, "test/e2e/coredns"), "-s -w", []string{"."}},
+		// The operator itself, so that its two images, which are built side by side, do not compile the same.
+		{m.root, "-s -w", []string{".", "./test/e2e/pause", "./test/e2e/deliver"}},
+		{filepath.Join(m.root, "tools/image"), "-s -w", []string{".", "./registry"}},
 	} {
-		m.say("compile %s", build.program)
-		c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", build.flags,
-			"-o", filepath.Join(bin, build.program), build.from)
+		m.say("compile %s of %s", strings.Join(build.packages, ", "), build.folder)
+		c := exec.CommandContext(ctx, "go", append([]string{"build", "-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", build.flags,
+			"-o", bin + string(filepath.Separator)}, build.packages...)...)
 		c.Dir, c.Env = build.folder, append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=")
 		if err := m.runContained(ctx, c); err != nil {
-			return fmt.Errorf("compile %s: %w", build.program, err)
+			return fmt.Errorf("compile %s of %s: %w", strings.Join(build.packages, ", "), build.folder, err)
 		}
 	}
 	s.Helm, s.Registry = filepath.Join(bin, "helm"), filepath.Join(bin, "registry")
