@@ -18,14 +18,19 @@ func (w *Model) create(q *request) (int, []byte, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	for _, field := range []string{"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"} {
-		delete(metaOf(tree), field)
-	}
+	wipe(metaOf(tree))
 	o, err := w.add(q, tree)
 	if err != nil {
 		return 0, nil, err
 	}
 	return http.StatusCreated, q.render(o), nil
+}
+
+// wipe what an API server alone sets. Before 1.37 one did so for POST alone, and left it in an object that PUT creates.
+func wipe(meta map[string]any) {
+	for _, field := range []string{"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"} {
+		delete(meta, field)
+	}
 }
 
 // object reads the body of a request: an object of the resource, in the request's namespace.

@@ -41,6 +41,7 @@ func (w *Model) put(q *request) (int, []byte, error) {
 			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", m.UID, uid))
 	case creates:
 		delete(metaOf(tree), "resourceVersion")
+		wipe(metaOf(tree))
 		o, err := w.add(q, tree)
 		if err != nil {
 			return 0, nil, err
