@@ -96,6 +96,7 @@ func runGo(ctx context.Context, folder string, in []byte, args ...string) ([]byt
 	}
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Stdin = folder, bytes.NewReader(in)
+	// As make compiles everything, whatever the user has set for other programs; and no C compiler is needed.
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOOS=", "GOARCH=", "GOFLAGS=-trimpath", "CGO_ENABLED=0", "PWD="+folder)
 	out, err := cmd.Output()
 	if ctx.Err() != nil {

@@ -118,8 +118,8 @@ func (k *servedKind) create(t *testing.T, version, name string) {
 // field manager of another version.
 func (k *servedKind) failing(t *testing.T, r *rig, why, edited string, others []*servedKind) {
 	// An API server gives up after 10 s where it has to connect first, after 30 s where it has a connection: which request gets the
-	// connection is chance. A list may ask twice; 50 s were too few once, on a busy machine.
-	const limit = 80 * time.Second
+	// connection is chance.
+	const limit = 50 * time.Second
 	var all sync.WaitGroup
 	for _, q := range append(k.requests(t, r, edited), bystanders(t, r, others)...) {
 		all.Go(func() {

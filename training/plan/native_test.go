@@ -58,7 +58,7 @@ func strict(t *testing.T, body []byte, into any) {
 	}
 }
 
-// TestNativeV1Beta1 reads what is made with the types of Kubernetes 1.37; the integration tests do the same for 1.36.
+// TestNativeV1Beta1 reads what is made with the types of Kubernetes 1.37; the integration tests do the same on a real one, nightly on 1.36, too.
 func TestNativeV1Beta1(t *testing.T) {
 	w := newCluster()
 	two := int64(2)
