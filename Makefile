@@ -118,7 +118,7 @@ else
 endif
 
 e2e: ## run jobs on a real node: containers, DNS, mpirun (as root on Debian; the first start takes a quarter of an hour)
-	STOIC_E2E=1 go test -count=1 -v -p 1 -parallel 3 -timeout 90m ./test/e2e/...
+	STOIC_E2E=1 $(TEST) -count=1 -v -p 1 -parallel 3 -timeout 90m ./test/e2e/...
 
 vuln: ## look for known vulnerabilities in what is called, as vuln.go.dev knows them today (verify has a database of its own)
 	@go -C tools/vuln run . -live ../.. ../image
