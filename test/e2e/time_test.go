@@ -14,10 +14,9 @@ import (
 	"stoic/test/e2e/supplies"
 )
 
-// What a run may take on two cores that have nothing else to do, once the control plane is compiled, which make demo and make test
-// share with it: that alone takes two cores a quarter of an hour.
+// What a run may take on two cores that have nothing else to do.
 const (
-	coldLimit = 15 * time.Minute // with no program and no image
+	coldLimit = 15 * time.Minute // from nothing
 	warmLimit = 4 * time.Minute  // with programs and images from an earlier run
 	// mostOthers is the share of the machine's time that others may have had, for the limits to count.
 	mostOthers = 0.1
@@ -44,11 +43,11 @@ func (w *stopwatch) judge(t *testing.T, s *supplies.Supplies) {
 	others := float64(busy(t)-w.busy-(own(t)-w.own)) / float64(took) / float64(runtime.NumCPU())
 	limit, what := warmLimit, "with programs and images from an earlier run"
 	if s.Cold {
-		limit, what = coldLimit, "from nothing but the control plane"
+		limit, what = coldLimit, "from nothing"
 	}
-	took -= w.apart + s.Compiled
-	said := fmt.Sprintf("%s: %.0f s, of which programs and images %.0f s, node and tests %.0f s; MPIJobs took %.0f s more, and to compile the control plane %.0f s; others had %.0f %% of the machine",
-		what, took.Seconds(), s.Took.Seconds(), (took - s.Took).Seconds(), w.apart.Seconds(), s.Compiled.Seconds(), 100*others)
+	took -= w.apart
+	said := fmt.Sprintf("%s: %.0f s, of which programs and images %.0f s, node and tests %.0f s; MPIJobs took %.0f s more; others had %.0f %% of the machine",
+		what, took.Seconds(), s.Took.Seconds(), (took - s.Took).Seconds(), w.apart.Seconds(), 100*others)
 	fmt.Fprintln(os.Stderr, said)
 	switch {
 	case took <= limit:

@@ -51,10 +51,9 @@ type Supplies struct {
 	Images                    []Image  // in the order in which they are needed
 	Before                    string   // folder with the sources of the commit before; "" if this checkout has none
 	Missing                   []string // images that cannot be had here, and why
-	// Cold: nothing was there before. Took is how long it took to make what was missing, but for the control plane, which other commands
-	// share: Compiled is how long that took, next to nothing where it was there.
-	Cold           bool
-	Took, Compiled time.Duration
+	// Cold: nothing was there before. Took is how long it took to make what was missing.
+	Cold bool
+	Took time.Duration
 
 	lock *os.File
 }
@@ -96,7 +95,7 @@ func Prepare(ctx context.Context, root string, progress io.Writer) (_ *Supplies,
 	if err := m.all(ctx, s); err != nil {
 		return nil, err
 	}
-	s.Took = time.Since(m.began) - s.Compiled
+	s.Took = time.Since(m.began)
 	return s, nil
 }
 
@@ -185,9 +184,7 @@ func tail(text string, lines int) string {
 }
 
 func (m *maker) controlPlane(ctx context.Context, s *Supplies) (err error) {
-	began := time.Now()
 	s.ControlPlane, err = cluster.Build(ctx, cluster.Options{Source: filepath.Join(m.root, "localcluster"), Progress: m.progress})
-	s.Compiled = time.Since(began)
 	return err
 }
 
