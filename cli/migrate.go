@@ -29,7 +29,8 @@ of the kinds of training jobs, or the name of any CustomResourceDefinition: foob
 
 Each object gets an apply that says nothing, so that it is stored in the version in which new ones are stored; nothing else
 of it changes. What could not be written is named, with the reason. Then all are listed again, and only if none is left the
-old versions are taken off status.storedVersions of the CRD, which they must be before they can be removed from it.
+old versions are taken off status.storedVersions of the CRD, which they must be before they can be removed from it. After a
+StorageVersionMigration that has failed, all are written again whatever that list says.
 
 It has the rights of the user who runs it: to get, list and patch the objects in all namespaces, to get the CRD and to patch its
 status. It can be interrupted and run again: what is stored in the right version is not written twice. Let a minute pass

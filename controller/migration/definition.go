@@ -34,6 +34,14 @@ func (m *Migration) definition(ctx context.Context) (*apiextensionsv1.CustomReso
 	return crd, nil
 }
 
+// gaveUp: Kubernetes' own migrator has begun and failed. It takes all versions but the stored one off the list then as well (seen with
+// 1.37.2), so that the list says nothing of how objects are stored.
+func gaveUp(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	return slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+		return c.Type == apiextensionsv1.StorageMigrating && c.Status == apiextensionsv1.ConditionFalse && c.Reason == "MigrationFailed"
+	})
+}
+
 // mayDo asks for the rights that a migration needs, so that it does not begin what it cannot end. Where it is not allowed to ask, the
 // requests themselves say what is missing.
 func (m *Migration) mayDo(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {

@@ -95,8 +95,11 @@ func (m *Migration) Run(ctx context.Context) (result Result, err error) {
 	}
 	result.Version, result.Before, result.After = k.stored, crd.Status.StoredVersions, crd.Status.StoredVersions
 	if slices.Equal(result.Before, []string{k.stored}) && !m.Again {
-		result.Nothing = true
-		return result, nil
+		if !gaveUp(crd) {
+			result.Nothing = true
+			return result, nil
+		}
+		fmt.Fprintf(m.Talk, "the last StorageVersionMigration has failed, and status.storedVersions of %s may lack versions in which objects are stored: all are written again\n", m.CRD)
 	}
 	if err := m.mayDo(ctx, crd); err != nil {
 		return result, err

@@ -189,6 +189,9 @@ func TestRun(t *testing.T) {
 		"plain":            {nil, "", three, []string{"map[storedVersions:[v1]] at 1"}, nil, 0, nil},
 		"nothing to do":    {func(s *stub, _ *Migration) { s.stored("v1") }, "", nil, nil, nil, 0, nil},
 		"again":            {func(s *stub, m *Migration) { s.stored("v1"); m.Again = true }, "", three, nil, nil, 0, nil},
+		"another failed":   {func(s *stub, _ *Migration) { s.stored("v1"); s.migrating("False", "MigrationFailed") }, "", three, nil, nil, 0, nil},
+		"another ended":    {func(s *stub, _ *Migration) { s.stored("v1"); s.migrating("False", "MigrationSucceeded") }, "", nil, nil, nil, 0, nil},
+		"another runs":     {func(s *stub, _ *Migration) { s.stored("v1"); s.migrating("True", "MigrationFailed") }, "", nil, nil, nil, 0, nil},
 		"dry run":          {func(_ *stub, m *Migration) { m.DryRun = true }, "", three, nil, nil, 0, nil},
 		"no rights":        {func(s *stub, _ *Migration) { s.missing = []string{"patch widgets", "patch customresourcedefinitions"} }, "the right is missing to patch widgets.example.com, to patch customresourcedefinitions/status.apiextensions.k8s.io, in all namespaces", nil, nil, nil, 0, nil},
 		"rights, dry run":  {func(s *stub, m *Migration) { s.missing, m.DryRun = []string{"patch customresourcedefinitions"}, true }, "", three, nil, nil, 0, nil},
@@ -271,6 +274,11 @@ func TestRun(t *testing.T) {
 			}
 		})
 	}
+}
+
+// migrating, by Kubernetes itself, as the CRD's condition says.
+func (s *stub) migrating(status, reason string) {
+	s.crd["status"].(map[string]any)["conditions"] = []any{map[string]any{"type": "StorageMigrating", "status": status, "reason": reason}}
 }
 
 func (s *stub) stored(versions ...any) { s.crd["status"] = map[string]any{"storedVersions": versions} }
