@@ -144,11 +144,11 @@ func absent(raw any) bool {
 	return false
 }
 
-// misses counts required fields that are missing: what is decoded has an empty value, which is not what is there. A null is what a
-// zero time is written as.
+// misses counts required fields that are missing: what is decoded has an empty value, which is not what is there. A null is missing,
+// too, unless it is what the empty value is written as, such as a zero time: to write that again changes nothing.
 func (r *Reader) misses(s *Shape, raw map[string]any) {
 	for _, key := range s.required {
-		if _, there := raw[key]; !there {
+		if value, there := raw[key]; !there || value == nil && s.fields[key].solid {
 			r.problems.count++
 		}
 	}

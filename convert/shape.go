@@ -52,6 +52,8 @@ type field struct {
 	kept bool
 	// hidden: no message repeats what is there.
 	hidden bool
+	// solid: with nothing in it, it is written as a value, and not as null.
+	solid bool
 }
 
 type form int
@@ -73,6 +75,17 @@ const (
 	moment   // RFC 3339
 	duration // "1m30s"
 )
+
+// solid: an empty value of the Go type is never written as null. Of a type that writes itself nothing is known.
+func solid(t reflect.Type, of form) bool {
+	switch of {
+	case quantity, intOrString, duration:
+		return t.Kind() != reflect.Pointer
+	case object, text, boolean, integer, float:
+		return t.Kind() != reflect.Pointer && !t.Implements(reflect.TypeFor[json.Marshaler]())
+	}
+	return false
+}
 
 // Shapes makes the shape of a Go type, once for each type that is asked for: by the rules of this package for the types
 // of Kubernetes, and by further ones. Only types that are compiled in get here, so it does not grow.
@@ -258,7 +271,8 @@ func (b *builder) collect(s *Shape, t reflect.Type, index []int) {
 		if shallower, ok := s.fields[name]; ok && len(shallower.index) <= len(at) {
 			continue
 		}
-		s.fields[name] = &field{shape: b.build(f.Type), index: at}
+		of := b.build(f.Type)
+		s.fields[name] = &field{shape: of, index: at, solid: solid(f.Type, of.form)}
 		if tag := f.Tag.Get(TagName); tag != "" {
 			b.tags = append(b.tags, tagged{t.String() + "." + f.Name, s, name, tag})
 		}

@@ -1,7 +1,10 @@
 package convert
 
 import (
+	"encoding/json"
+	"maps"
 	"math"
+	"reflect"
 	"testing"
 	"time"
 
@@ -273,6 +276,60 @@ func TestConditionThatLacksAField(t *testing.T) {
 		got := Typed[gadget](gadgets())(u)
 		if got.StatusUnfit != unfit || len(got.Head.Status.(*gadgetStatus).Conditions) != 1 {
 			t.Errorf("without %q: unfit %t, %+v", field, got.StatusUnfit, got.Head.Status)
+		}
+		if field == "" {
+			continue
+		}
+		stored[field] = nil // what a zero time is written as, so that to write it again changes nothing
+		unfit = unfit && field != "lastTransitionTime"
+		if got := Typed[gadget](gadgets())(u); got.StatusUnfit != unfit {
+			t.Errorf("%q is null: unfit %t, %+v", field, got.StatusUnfit, got.Head.Status)
+		}
+	}
+}
+
+// nobody is a struct that is written as null.
+type nobody struct{}
+
+func (nobody) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
+
+// TestNullInAStatus: it is no value where the type has a value of its own for none, and is what the others are written as.
+func TestNullInAStatus(t *testing.T) {
+	type inner struct{}
+	type status struct {
+		Text    string             `json:"text" stoic:"required"`
+		Number  int32              `json:"number" stoic:"required"`
+		Yes     bool               `json:"yes" stoic:"required"`
+		Inner   inner              `json:"inner" stoic:"required"`
+		Amount  resource.Quantity  `json:"amount" stoic:"required"`
+		Port    intstr.IntOrString `json:"port" stoic:"required"`
+		Took    metav1.Duration    `json:"took" stoic:"required"`
+		Since   metav1.Time        `json:"since" stoic:"required"`
+		Precise metav1.MicroTime   `json:"precise" stoic:"required"`
+		Pointer *string            `json:"pointer" stoic:"required"`
+		List    []string           `json:"list" stoic:"required"`
+		Bytes   []byte             `json:"bytes" stoic:"required"`
+		Map     map[string]string  `json:"map" stoic:"required"`
+		Any     any                `json:"any" stoic:"required"`
+		Raw     json.RawMessage    `json:"raw" stoic:"required"`
+		Nobody  nobody             `json:"nobody" stoic:"required"`
+	}
+	var empty map[string]any
+	if err := json.Unmarshal(schema.JSON(status{}), &empty); err != nil {
+		t.Fatal(err)
+	}
+	shape := shapeOf(reflect.TypeFor[status]())
+	unfit := func(raw map[string]any) bool {
+		return new(Reader).readLeniently(shape, raw, reflect.New(reflect.TypeFor[status]()).Elem())
+	}
+	if len(empty) != 16 || unfit(empty) {
+		t.Errorf("a status with nothing in it is unfit: %v", empty)
+	}
+	for field, written := range empty {
+		raw := maps.Clone(empty)
+		raw[field] = nil
+		if got, want := unfit(raw), written != nil; got != want {
+			t.Errorf("%s is null, and written as %v: unfit %t", field, written, got)
 		}
 	}
 }
