@@ -144,11 +144,11 @@ func absent(raw any) bool {
 	return false
 }
 
-// misses counts required fields that are missing: what is decoded has an empty value, which is not what is there. A null is missing,
-// too, unless it is what the empty value is written as, such as a zero time: to write that again changes nothing.
+// misses counts required fields that are absent or null: each is decoded as the zero value, which is not what is stored. A null does not
+// count where encoding/json writes the zero value as null, as it does for a time: a write would store null again.
 func (r *Reader) misses(s *Shape, raw map[string]any) {
 	for _, key := range s.required {
-		if value, there := raw[key]; !there || value == nil && s.fields[key].solid {
+		if value, there := raw[key]; !there || value == nil && s.fields[key].notNull {
 			r.problems.count++
 		}
 	}

@@ -52,8 +52,8 @@ type field struct {
 	kept bool
 	// hidden: no message repeats what is there.
 	hidden bool
-	// solid: with nothing in it, it is written as a value, and not as null.
-	solid bool
+	// notNull: encoding/json never writes the zero value of the Go field as null.
+	notNull bool
 }
 
 type form int
@@ -76,8 +76,8 @@ const (
 	duration // "1m30s"
 )
 
-// solid: an empty value of the Go type is never written as null. Of a type that writes itself nothing is known.
-func solid(t reflect.Type, of form) bool {
+// notNull says whether encoding/json never writes the zero value of a Go type as null. A type with a MarshalJSON of its own may write it.
+func notNull(t reflect.Type, of form) bool {
 	switch of {
 	case quantity, intOrString, duration:
 		return t.Kind() != reflect.Pointer
@@ -272,7 +272,7 @@ func (b *builder) collect(s *Shape, t reflect.Type, index []int) {
 			continue
 		}
 		of := b.build(f.Type)
-		s.fields[name] = &field{shape: of, index: at, solid: solid(f.Type, of.form)}
+		s.fields[name] = &field{shape: of, index: at, notNull: notNull(f.Type, of.form)}
 		if tag := f.Tag.Get(TagName); tag != "" {
 			b.tags = append(b.tags, tagged{t.String() + "." + f.Name, s, name, tag})
 		}

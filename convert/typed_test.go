@@ -288,12 +288,12 @@ func TestConditionThatLacksAField(t *testing.T) {
 	}
 }
 
-// nobody is a struct that is written as null.
-type nobody struct{}
+// nullStruct has a MarshalJSON that writes null.
+type nullStruct struct{}
 
-func (nobody) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
+func (nullStruct) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 
-// TestNullInAStatus: it is no value where the type has a value of its own for none, and is what the others are written as.
+// TestNullInAStatus: a null in a required field makes the status unfit, unless encoding/json writes the zero value of the field as null.
 func TestNullInAStatus(t *testing.T) {
 	type inner struct{}
 	type status struct {
@@ -312,7 +312,7 @@ func TestNullInAStatus(t *testing.T) {
 		Map     map[string]string  `json:"map" stoic:"required"`
 		Any     any                `json:"any" stoic:"required"`
 		Raw     json.RawMessage    `json:"raw" stoic:"required"`
-		Nobody  nobody             `json:"nobody" stoic:"required"`
+		Struct  nullStruct         `json:"struct" stoic:"required"`
 	}
 	var empty map[string]any
 	if err := json.Unmarshal(schema.JSON(status{}), &empty); err != nil {

@@ -34,9 +34,9 @@ func (m *Migration) definition(ctx context.Context) (*apiextensionsv1.CustomReso
 	return crd, nil
 }
 
-// gaveUp: Kubernetes' own migrator has begun and failed. It takes all versions but the stored one off the list then as well (seen with
-// 1.37.2), so that the list says nothing of how objects are stored.
-func gaveUp(crd *apiextensionsv1.CustomResourceDefinition) bool {
+// migrationFailed says whether the last StorageVersionMigration of the CRD has failed. Kubernetes sets status.storedVersions to the storage
+// version after a failure, too (seen with 1.37.2), although objects may be stored in other versions.
+func migrationFailed(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
 		return c.Type == apiextensionsv1.StorageMigrating && c.Status == apiextensionsv1.ConditionFalse && c.Reason == "MigrationFailed"
 	})

@@ -95,7 +95,7 @@ func (m *Migration) Run(ctx context.Context) (result Result, err error) {
 	}
 	result.Version, result.Before, result.After = k.stored, crd.Status.StoredVersions, crd.Status.StoredVersions
 	if slices.Equal(result.Before, []string{k.stored}) && !m.Again {
-		if !gaveUp(crd) {
+		if !migrationFailed(crd) {
 			result.Nothing = true
 			return result, nil
 		}

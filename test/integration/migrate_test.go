@@ -116,12 +116,13 @@ func TestMigrate(t *testing.T) {
 		t.Errorf("the second run has written %d objects, and 1 was left", written)
 	}
 	m.calls(t, 0, "nothing to do: status.storedVersions of gadgets.example.com is [v1]\n")
-	m.afterAnother(t)
+	m.afterFailedMigration(t)
 	m.withoutTheOld(t, namespace)
 }
 
-// afterAnother migration, by Kubernetes itself, that has failed: the list has one version, and a condition says what became of it.
-func (m *migrating) afterAnother(t *testing.T) {
+// afterFailedMigration: status.storedVersions has one version, and the condition StorageMigrating of the CRD says that the migration by
+// Kubernetes has failed. The command writes all objects.
+func (m *migrating) afterFailedMigration(t *testing.T) {
 	t.Helper()
 	const failed = `[{"op":"add","path":"/status/conditions/-","value":{"type":"StorageMigrating","status":"False","reason":"MigrationFailed","message":"The migration has failed","lastTransitionTime":"2026-01-01T00:00:00Z"}}]`
 	if _, err := m.definitions(t).Patch(t.Context(), "gadgets.example.com", types.JSONPatchType, []byte(failed), metav1.PatchOptions{}, "status"); err != nil {
