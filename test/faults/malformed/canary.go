@@ -3,7 +3,10 @@ package malformed
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stoic/test/faults/history"
 	"stoic/test/faults/scenario"
@@ -80,6 +83,44 @@ func (p *plane) create(ctx context.Context, o *object) error {
 	return nil
 }
 
+// moves is what changes while a healthy object, the only one in its namespace, is on its way. While its pods wait for a scheduler, or
+// for nodes, that are busy with the pods of all others, it is these that go on: that is not the operator's doing.
+func (p *plane) moves(s seen) string {
+	text := fmt.Sprintf("%d versions", s.versions)
+	if waits, started := p.sight.waiting(quietSpace); waits {
+		text += fmt.Sprintf("; its pods wait, as %d did that have started", started)
+	}
+	return text
+}
+
+// slow is how long a healthy object takes that readers hear of: it may have waited for a back-off, or for a cache.
+const slow = 5 * time.Second
+
+// standing is what there is of an object now: its status, what it owns, and what its author was told.
+func (p *plane) standing(ctx context.Context, o *object) string {
+	var b strings.Builder
+	s := p.sight.see(o.uid)
+	if s.object != nil {
+		fmt.Fprintf(&b, "status %v", s.object.Object["status"])
+	}
+	for _, resource := range o.Operator.Dependents {
+		list, err := p.client.Resource(resource).Namespace(o.places.Namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			fmt.Fprintf(&b, "; %v", err)
+			continue
+		}
+		for i := range list.Items {
+			if u := &list.Items[i]; o.Operator.Rules.Owner(u) == o.uid {
+				fmt.Fprintf(&b, "; %s %s, created %s, status %v", u.GetKind(), u.GetName(), u.GetCreationTimestamp().UTC().Format(time.TimeOnly), u.Object["status"])
+			}
+		}
+	}
+	for _, e := range s.events {
+		fmt.Fprintf(&b, "; %s %s (%d times): %s", e.kind, e.reason, e.count, e.message)
+	}
+	return clip(strings.ToValidUTF8(b.String(), "?"), 8000)
+}
+
 // timeHealthy times healthy objects of all kinds, one after the other, until all else is over and each kind had one. It returns how
 // long each took, by kind.
 func (p *plane) timeHealthy(ctx context.Context, over <-chan struct{}) (took map[*kind][]time.Duration, err error) {
@@ -96,11 +137,14 @@ func (p *plane) timeHealthy(ctx context.Context, over <-chan struct{}) (took map
 			}
 			if err := p.await(ctx, "a healthy object of "+k.name, func() (bool, string) {
 				s := p.sight.see(o.uid)
-				return s.object != nil && observed(s.object) == o.generation && history.State(s.object).Type == k.healthy[0].state, fmt.Sprint(s.versions)
+				return s.object != nil && observed(s.object) == o.generation && history.State(s.object).Type == k.healthy[0].state, p.moves(s)
 			}); err != nil {
-				return nil, err
+				return nil, fmt.Errorf("%w; %s", err, p.standing(ctx, o))
 			}
 			took[k] = append(took[k], time.Since(began))
+			if last := took[k][len(took[k])-1]; last > slow {
+				p.Say("G7: healthy %s %s took %v: %s", k.name, o.id(), last.Round(time.Second/10), p.standing(ctx, o))
+			}
 			if err := p.remove(ctx, []*object{o}); err != nil {
 				return nil, err
 			}

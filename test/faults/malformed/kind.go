@@ -26,6 +26,8 @@ type kind struct {
 	shipped *mutation.Schema
 	strict  *convert.Schema
 	open    *unstructured.Unstructured
+	// scale is the path of the number of replicas that its subresource scale sets; "" if it has none.
+	scale string
 	// healthy is what a valid object came to, one for each of Valid.
 	healthy []healthy
 	// all mutations, of all of Valid.
@@ -112,6 +114,9 @@ func (k *kind) schemas(open, shipped []*unstructured.Unstructured) error {
 		return fmt.Errorf("read its CRD: %w", err)
 	}
 	for i := range crd.Spec.Versions {
+		if v := &crd.Spec.Versions[i]; v.Name == k.Resource.Version && v.Subresources != nil && v.Subresources.Scale != nil {
+			k.scale = strings.TrimPrefix(v.Subresources.Scale.SpecReplicasPath, ".")
+		}
 		crd.Spec.Versions[i].Subresources = nil // a status that is a subresource would not be looked at
 	}
 	schemas, err := convert.Structural(crd)
@@ -181,8 +186,23 @@ func (k *kind) mutate(places scenario.Places) error {
 			u.Object["status"] = k.healthy[base].status
 		}
 		for _, m := range mutation.All(u.Object, k.shipped) {
-			k.all = append(k.all, choice{base, m})
+			if m.Path.String() != k.scale || k.replicas(m.Apply(u.Object)) <= mostReplicas {
+				k.all = append(k.all, choice{base, m})
+			}
 		}
 	}
 	return nil
+}
+
+// mostReplicas of one object. More of them, where the converter takes them, are a size and nothing malformed: with 65,536 pods of one
+// object no node has room for those of the others, and the garbage collector needs minutes.
+const mostReplicas = 1000
+
+// replicas that an object asks for; 0 if the converter rejects it.
+func (k *kind) replicas(object map[string]any) int64 {
+	n, _, err := unstructured.NestedInt64(object, strings.Split(k.scale, ".")...)
+	if err != nil || n <= mostReplicas || k.Convert(&unstructured.Unstructured{Object: object}).Rejection != nil {
+		return 0
+	}
+	return n
 }

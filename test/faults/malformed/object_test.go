@@ -141,3 +141,34 @@ func TestListening(t *testing.T) {
 		t.Errorf("another's: %q", listening(theirs))
 	}
 }
+
+// TestReplicas: a number of replicas that its operator takes is tried up to a thousand; one that is rejected, however large it is.
+func TestReplicas(t *testing.T) {
+	all, err := kindsOf("../../..", scenario.Operators())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := map[string]bool{}
+	for _, k := range all {
+		if !slices.Contains([]string{"crontabs", "foobars", "foobarsets", "mydeployments"}, k.name) {
+			continue // there are 300,000 mutations of all kinds
+		}
+		k.healthy = make([]healthy, len(k.Valid))
+		if err := k.mutate(scenario.Places{Namespace: "here", Elsewhere: "there"}); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range k.all {
+			if c.Path.String() == k.scale {
+				tried[k.name+" "+c.What] = true
+			}
+		}
+	}
+	for name, want := range map[string]bool{
+		"mydeployments the number 7": true, "mydeployments the number 65536": false, "mydeployments the number 10000000000": true, `mydeployments the text "x"`: true,
+		"crontabs the number 65536": false, "foobarsets the number 65536": true, "foobars the number 65536": false,
+	} {
+		if tried[name] != want {
+			t.Errorf("%s is tried: %v, want %v", name, !want, want)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -14,13 +15,16 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// sight is what watches tell of the objects of some kinds, and of events.
+// sight is what watches tell of the objects of some kinds, of events, and of pods.
 type sight struct {
 	running interface{ Shutdown() }
 
 	mu      sync.Mutex
 	objects map[types.UID]*seen
 	changed time.Time
+	// pending are the namespaces of the pods that wait for the scheduler or for a node; started counts those that waited once.
+	pending map[types.UID]string
+	started int
 }
 
 // seen is what there is to judge one object by.
@@ -40,7 +44,7 @@ type sentence struct {
 
 // look begins to watch, until ctx ends. It returns when all that exists is known.
 func look(ctx context.Context, client dynamic.Interface, kinds []*kind) (*sight, error) {
-	s := &sight{objects: map[types.UID]*seen{}, changed: time.Now()}
+	s := &sight{objects: map[types.UID]*seen{}, changed: time.Now(), pending: map[types.UID]string{}}
 	factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
 	watch := func(resource schema.GroupVersionResource, do func(u *unstructured.Unstructured, gone bool)) error {
 		informer := factory.ForResource(resource).Informer()
@@ -70,8 +74,10 @@ func look(ctx context.Context, client dynamic.Interface, kinds []*kind) (*sight,
 			return nil, err
 		}
 	}
-	if err := watch(schema.GroupVersionResource{Version: "v1", Resource: "events"}, s.event); err != nil {
-		return nil, err
+	for resource, do := range map[string]func(*unstructured.Unstructured, bool){"events": s.event, "pods": s.pod} {
+		if err := watch(schema.GroupVersionResource{Version: "v1", Resource: resource}, do); err != nil {
+			return nil, err
+		}
 	}
 	factory.Start(ctx.Done())
 	s.running = factory
@@ -118,6 +124,27 @@ func (s *sight) event(u *unstructured.Unstructured, gone bool) {
 	count, _, _ := unstructured.NestedInt64(u.Object, "count")
 	s.of(types.UID(text("involvedObject", "uid"))).events[u.GetUID()] = sentence{text("type"), text("reason"), text("involvedObject", "fieldPath"), text("message"), max(count, 1)}
 	s.changed = time.Now()
+}
+
+func (s *sight) pod(u *unstructured.Unstructured, gone bool) {
+	phase, _, _ := unstructured.NestedString(u.Object, "status", "phase")
+	switch _, waited := s.pending[u.GetUID()]; {
+	case !gone && (phase == "" || phase == string(corev1.PodPending)):
+		s.pending[u.GetUID()] = u.GetNamespace()
+	case waited:
+		delete(s.pending, u.GetUID())
+		s.started++
+	}
+}
+
+// waiting says whether a pod of a namespace waits for the scheduler or for a node, and how many, of all namespaces, did before.
+func (s *sight) waiting(namespace string) (waits bool, started int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, of := range s.pending {
+		waits = waits || of == namespace
+	}
+	return waits, s.started
 }
 
 // see what is known of an object now.

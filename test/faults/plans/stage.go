@@ -28,6 +28,9 @@ import (
 // bystander is the name of an object that has nothing to do with any job.
 const bystander = "bystander"
 
+// nodes of the control plane: each takes 1,000 pods, and the malformed objects of all kinds together have some thousands.
+const nodes = 8
+
 // Options say where and with what plans are tried.
 type Options struct {
 	// Root is the checkout.
@@ -93,7 +96,7 @@ func Open(ctx context.Context, o Options) (s *Stage, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	options := cluster.Options{Source: filepath.Join(o.Root, "localcluster"), Users: map[string]string{}, History: true, Store: operator.Store(), CRs: operator.CRs(), Progress: sayer(o.Say)}
+	options := cluster.Options{Source: filepath.Join(o.Root, "localcluster"), Users: map[string]string{}, History: true, Store: operator.Store(), CRs: operator.CRs(), Nodes: nodes, Progress: sayer(o.Say)}
 	var scenarios []scenario.Scenario
 	for _, p := range o.Programs {
 		options.Users[p.Name] = p.User
