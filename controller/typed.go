@@ -12,8 +12,9 @@ import (
 
 // Typed serves a Go type that is a CRD type; see convert.Typed for what that is and what the options say of it. The plan's
 // status is a pointer to the type of its field Status. One that says what the object's says already is not written, unless
-// the object's has a value of another type, which the write replaces. One of which only numbers and messages are new waits
-// until the last write is five seconds old, unless the plan writes something else.
+// the object's has a value of another type, which the write replaces. A field of the object's status that the type does not
+// have stays until the next write: it may be another writer's. One of which only numbers and messages are new waits until
+// the last write is five seconds old, unless the plan writes something else.
 //
 // decide is called with nil for an object that is rejected: o.Rejection has its problems, and schema.RejectionEvents
 // tells them to its author. What the object owns stays as it is unless the plan says otherwise. Warnings, such as unknown
