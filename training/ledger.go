@@ -26,7 +26,7 @@ const (
 //
 //	{"job":"<UID>","restarts":3,"failed":{"worker-0":{"pod":"<UID>","row":2}}}
 //	{"job":"<UID>","restarts":0,"succeeded":{"worker":"0-3,7"}}
-//	{"job":"<UID>","restarts":3,"terminal condition":"Succeeded","at":"2026-01-01T00:00:00Z"}
+//	{"job":"<UID>","restarts":3,"verdict":"Succeeded","at":"2026-01-01T00:00:00Z"}
 type Ledger struct {
 	// Job is the UID of the job that this is the ledger of: annotations are copied along with manifests.
 	Job types.UID `json:"job"`

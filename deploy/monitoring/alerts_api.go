@@ -10,10 +10,11 @@ func api() []Alert {
 	return []Alert{
 		{
 			Name: "TrainingOperatorWatchErrors", Severity: Warning, For: 10 * time.Minute,
-			// A watch that fails is tried again within half a minute. A restart of the API server fails each once or twice.
-			Expression:  by("sum", "kind", "increase(training_operator_watch_errors_total[15m])") + " > 5",
+			// A watch that fails is tried again within three seconds, or within a minute. An API server that is away for half a minute fails
+			// each a dozen times: the range is shorter than For, so that this alone is no alert.
+			Expression:  by("sum", "kind", "increase(training_operator_watch_errors_total[5m])") + " > 2",
 			Summary:     "The training operator cannot watch a kind.",
-			Description: at + ` has failed {{ $value | printf "%.0f" }} times within a quarter of an hour to list or watch {{ $labels.kind }}. Until it can, it does not see what changes there.`,
+			Description: at + ` has failed {{ $value | printf "%.0f" }} times within five minutes to list or watch {{ $labels.kind }}. Until it can, it does not see what changes there.`,
 		},
 		{
 			Name: "TrainingOperatorKindNotServed", Severity: Warning, For: 10 * time.Minute,

@@ -19,8 +19,9 @@ func work() []Alert {
 			Description: at + ` fails in {{ $value | humanizePercentage }} of its reconciles. Those are left out in which a quota, admission or validation refuses an object.`,
 		},
 		{
-			Name: "TrainingOperatorReconcileStuck", Severity: Warning, For: 5 * time.Minute,
-			Expression:  by("max", "controller", ours("workqueue_longest_running_processor_seconds")) + " > 300",
+			Name: "TrainingOperatorReconcileStuck", Severity: Warning,
+			// A reconcile ends after two minutes. After four /healthz fails, and within a minute of that the kubelet restarts the container.
+			Expression:  by("max", "controller", ours("workqueue_longest_running_processor_seconds")) + " > 150",
 			Summary:     "A reconcile of the training operator does not end.",
 			Description: at + ` has been working on one object in {{ $labels.controller }} for {{ $value | humanizeDuration }}. That object waits, and a worker is missing for the others.`,
 		},
