@@ -55,8 +55,9 @@ func newControllerCommand() *cobra.Command {
 
 Environment: KUBEFLOW_NAMESPACE (instead of --namespace), MY_POD_NAMESPACE (instead of
 --leader-election-namespace), MY_POD_NAME (who holds the lease), CUSTOM_CLUSTER_DOMAIN (appended to the host names in
-TF_CONFIG), GOMEMLIMIT (instead of nine tenths of the container's memory limit), GOGC (instead
-of 100, or 50 where more than 32 MiB are in use).`,
+TF_CONFIG and in the hostfile of MPIJobs of v2beta1, and the search domain of their pods instead of cluster.local),
+GOMEMLIMIT (instead of nine tenths of the container's memory limit), GOGC (instead of 100, or 50 where more than 32 MiB
+are in use).`,
 		Example: `  # In a pod
   stoic controller --leader-elect
 

@@ -31,8 +31,8 @@ func newUpCommand() *cobra.Command {
 		Short: "Try it: a real control plane on this machine, the operator and some jobs",
 		Long: `Start etcd, kube-apiserver, controller-manager and scheduler on loopback ports, with simulated nodes; install the
 CRDs; run the operator as the user that deploy/ gives it, and two of examples/operators beside it; submit the
-examples, right ones and wrong ones; and show what becomes of them. It stays up until it is interrupted, and leaves
-nothing behind.
+examples, right ones and wrong ones; and show what becomes of them. It stays up until it is interrupted. What was
+compiled stays in the user's cache, and with --store URL the objects stay in that database; nothing else is left.
 
 --store says where that control plane keeps its objects: in etcd, or behind KINE in a file of SQLite, or in a database
 of PostgreSQL or MariaDB that runs already and that nobody else uses (docs/storage.md). KINE is compiled once, too.

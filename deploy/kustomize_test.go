@@ -275,9 +275,18 @@ func relocated(all []document) []document {
 }
 
 // TestNamespacedHasNoClusterRole: nothing that the operator is bound to reaches beyond its namespace, and within it the rules are
-// those of the ClusterRoles, but for priority classes, which are in no namespace.
+// those of the ClusterRoles, but for priority classes, which are in no namespace. With MPIJobs of v2beta1 it is the same.
 func TestNamespacedHasNoClusterRole(t *testing.T) {
-	all, base := kustomize(t, checkout(t)+"/deploy/overlays/namespaced"), documents(t)
+	root := checkout(t)
+	base := append(documents(t), kustomize(t, root+"/deploy/mpijob-v2beta1")...)
+	namespaced(t, kustomize(t, root+"/deploy/overlays/namespaced"), base, "training-operator", "training-operator-mpijob")
+	namespaced(t, kustomize(t, overlay(t, root, "resources: [$/rbac, $/controller, $/mpijob-v2beta1]\ncomponents: [$/components/namespace, $/components/namespaced]\nnamespace: kubeflow\n")),
+		base, "training-operator", "training-operator-mpijob", "training-operator-mpijob-v2beta1")
+}
+
+// namespaced: all binds the operator to Roles alone, and those of these names have the rules that base has.
+func namespaced(t *testing.T, all, base []document, names ...string) {
+	t.Helper()
 	for _, d := range all {
 		if d.head.Kind == "ClusterRoleBinding" {
 			t.Errorf("%s binds the operator to a ClusterRole", d.id())
@@ -286,7 +295,7 @@ func TestNamespacedHasNoClusterRole(t *testing.T) {
 			t.Errorf("%s binds no Role", d.id())
 		}
 	}
-	for _, name := range []string{"training-operator", "training-operator-mpijob"} {
+	for _, name := range names {
 		want := slices.DeleteFunc(into[rbacv1.ClusterRole](t, base, "ClusterRole/"+name).Rules, func(r rbacv1.PolicyRule) bool {
 			return slices.Contains(r.Resources, "priorityclasses")
 		})

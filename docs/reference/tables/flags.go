@@ -24,8 +24,8 @@ func flags() (string, error) {
 Every command has ` + "`-h`, `--help`" + `. Called as ` + "`manager`" + `, the program is ` + "`stoic controller`" + `; called as
 ` + "`kubectl-stoic`" + `, it is a plugin of kubectl: ` + "`kubectl stoic`" + `.
 
-Exit codes: 0 done; 1 it failed, or something is wrong with a manifest; 2 it was called wrongly; 130 it was interrupted
-before it was done.
+Exit codes: 0 done; 1 it failed, or something is wrong with a manifest; 2 it was called wrongly, or a file or
+cluster that it was to check could not be read; 130 it was interrupted before it was done.
 `)
 	for _, c := range commands {
 		command(&b, c)

@@ -16,5 +16,5 @@
 // What changes a server other than by a request is modelled, too: CRDs that come and go, fields that a schema drops, writes to etcd.
 //
 // TestModelAndAPIServer sends the same requests to this model and to a real kube-apiserver and compares. The tests of the engine's
-// rooms, of the CLI and of package simulation run on this model; package server puts it behind HTTP for them.
+// packages, of the CLI and of package simulation run on this model; package server puts it behind HTTP for them.
 package apimodel

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"stoic/test/faults/history"
 	"stoic/test/faults/scenario"
@@ -96,12 +97,12 @@ func (p *plane) moves(s seen) string {
 // slow is how long a healthy object takes that readers hear of: it may have waited for a back-off, or for a cache.
 const slow = 5 * time.Second
 
-// standing is what there is of an object now: its status, what it owns, and what its author was told.
+// standing is what there is of an object now, in a line: its conditions, what it owns, and what its author was told.
 func (p *plane) standing(ctx context.Context, o *object) string {
 	var b strings.Builder
 	s := p.sight.see(o.uid)
 	if s.object != nil {
-		fmt.Fprintf(&b, "status %v", s.object.Object["status"])
+		b.WriteString("it is" + conditions(s.object))
 	}
 	for _, resource := range o.Operator.Dependents {
 		list, err := p.client.Resource(resource).Namespace(o.places.Namespace).List(ctx, metav1.ListOptions{})
@@ -111,14 +112,28 @@ func (p *plane) standing(ctx context.Context, o *object) string {
 		}
 		for i := range list.Items {
 			if u := &list.Items[i]; o.Operator.Rules.Owner(u) == o.uid {
-				fmt.Fprintf(&b, "; %s %s, created %s, status %v", u.GetKind(), u.GetName(), u.GetCreationTimestamp().UTC().Format(time.TimeOnly), u.Object["status"])
+				fmt.Fprintf(&b, "; %s %s, created %s%s", u.GetKind(), u.GetName(), u.GetCreationTimestamp().UTC().Format(time.TimeOnly), conditions(u))
 			}
 		}
 	}
 	for _, e := range s.events {
 		fmt.Fprintf(&b, "; %s %s (%d times): %s", e.kind, e.reason, e.count, e.message)
 	}
-	return clip(strings.ToValidUTF8(b.String(), "?"), 8000)
+	return clip(strings.ToValidUTF8(b.String(), "?"), 4000)
+}
+
+// conditions of an object that are True, each since when, and what those say that are not.
+func conditions(u *unstructured.Unstructured) string {
+	var b strings.Builder
+	for _, c := range history.Conditions(u) {
+		switch {
+		case c.Status == "True":
+			fmt.Fprintf(&b, ", %s since %s", c.Type, c.Changed)
+		case c.Message != "":
+			fmt.Fprintf(&b, ", not %s: %s", c.Type, c.Message)
+		}
+	}
+	return b.String()
 }
 
 // timeHealthy times healthy objects of all kinds, one after the other, until all else is over and each kind had one. It returns how

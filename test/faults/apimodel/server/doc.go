@@ -1,6 +1,6 @@
 // Package server answers one question: WHAT DOES A CLIENT GET FROM THE MODEL?
 //
-// It serves a model of the API server (package apimodel) over HTTP, for the tests of the engine's rooms. What it answers is what
+// It serves a model of the API server (package apimodel) over HTTP, for the tests of the engine's packages. What it answers is what
 // apimodel.Model says, which a test there holds against a real kube-apiserver. Only what a test asks for goes wrong:
 //
 //	Before        refuses a request, delays it, or has its answer lost
