@@ -12,6 +12,18 @@ const annotationLimit = 256 << 10
 // PodTemplate checks a pod template beyond its types: what would keep every pod of it from being created. Values of a
 // wrong type are reported by Walk, so they are passed over here.
 func (r *Reader) PodTemplate(raw map[string]any) {
+	r.PodTemplateWith(raw, nil)
+	spec, _ := raw["spec"].(map[string]any)
+	if list, ok := spec["containers"].([]any); ok && len(list) == 0 {
+		r.Enter("spec")
+		r.ProblemIn("containers", schema.MissingField, "an empty list", "have at least one container", "")
+		r.Leave()
+	}
+}
+
+// PodTemplateWith is PodTemplate for pods to which the operator adds volumes of these names: containers may mount them. An empty list
+// of containers is the caller's to report: he may know which one is missing.
+func (r *Reader) PodTemplateWith(raw map[string]any, volumes []string) {
 	if meta, ok := raw["metadata"].(map[string]any); ok {
 		r.Enter("metadata")
 		r.labels(meta, "labels")
@@ -22,7 +34,7 @@ func (r *Reader) PodTemplate(raw map[string]any) {
 	defer r.Leave()
 	switch spec := raw["spec"].(type) {
 	case map[string]any:
-		r.pod(spec)
+		r.pod(spec, volumes)
 	case nil:
 		hint := Misspelt(raw, "spec")
 		if raw["containers"] != nil {
@@ -32,8 +44,13 @@ func (r *Reader) PodTemplate(raw map[string]any) {
 	}
 }
 
-func (r *Reader) pod(spec map[string]any) {
+func (r *Reader) pod(spec map[string]any, added []string) {
 	volumes := r.volumes(spec)
+	if volumes != nil {
+		for _, name := range added {
+			volumes[name] = true
+		}
+	}
 	r.placement(spec)
 
 	if spec["containers"] == nil {

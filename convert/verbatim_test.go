@@ -50,6 +50,29 @@ func TestVerbatim(t *testing.T) {
 	}
 }
 
+// TestNoContainers: an API server without minItems in the schema stores it, and refuses every pod.
+func TestNoContainers(t *testing.T) {
+	for _, spec := range []map[string]any{{"containers": []any{}}, {"containers": nil}, {}} {
+		got := readStamp()(map[string]any{"template": map[string]any{"spec": spec}})
+		if said := strings.Join(sentences(got), "; "); got.Object != nil || !strings.HasPrefix(said, "spec.template.spec.containers: ") {
+			t.Errorf("%v: object %v, said %q", spec, got.Object, said)
+		}
+	}
+}
+
+// TestOneHint: the order of keys, which is another one each time, changes nothing in what is said.
+func TestOneHint(t *testing.T) {
+	said := map[string]bool{}
+	for range 200 {
+		got := readStamp()(map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "c", "image": "i",
+			"livenessProbe": map[string]any{"httpget": map[string]any{"port": int64(80)}, "tcpsocket": map[string]any{"port": int64(80)}}}}}}})
+		said[strings.Join(sentences(got), "\n")] = true
+	}
+	if len(said) != 1 {
+		t.Errorf("the same object has %d answers: %q", len(said), said)
+	}
+}
+
 // TestSlim: what is cut away is there until an object is accepted, and nothing is cut of one that is not.
 func TestSlim(t *testing.T) {
 	checked, cut := 0, 0

@@ -137,6 +137,8 @@ type KnownReplicaType struct {
 	Restart RestartPolicy
 	// Batch: its pods are made by a batch/v1 Job, which has the name of the replica. It has one replica and is Unnumbered.
 	Batch bool
+	// Volumes are the names of those that Kind.Pod adds to its pods: containers of the author's may mount them, too.
+	Volumes []string
 	// NoService: its replicas have no services.
 	NoService bool
 	// After names the replica type that must run first: a pod is created only while all replicas of that one run or have

@@ -20,7 +20,7 @@ type pod struct {
 // template checks a pod template: as the API server does, and what a job asks of it besides.
 func (r *reader) template(raw map[string]any, rtype *training.ReplicaType) pod {
 	pod := pod{raw: raw, training: -1}
-	r.PodTemplate(raw)
+	r.PodTemplateWith(raw, rtype.Volumes)
 	spec, ok := raw["spec"].(map[string]any)
 	if !ok {
 		return pod // reported by now

@@ -77,7 +77,7 @@ func checkJob(t rapid.TB, job *training.Job) {
 	}
 	order := -1
 	for _, rtype := range job.ReplicaTypes {
-		at := slices.Index(job.Kind.ReplicaTypes, rtype.KnownReplicaType)
+		at := slices.IndexFunc(job.Kind.ReplicaTypes, func(k training.KnownReplicaType) bool { return k.Name == rtype.Name })
 		if at <= order || rtype.Replicas < 0 {
 			t.Fatalf("replica type %+v", rtype)
 		}

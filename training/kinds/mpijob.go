@@ -73,8 +73,9 @@ var mpiJobKind = &training.Kind{
 	Framework: "mpi", Controller: "mpijob-controller",
 	ReplicaSpecsField: "mpiReplicaSpecs",
 	ReplicaTypes: []training.KnownReplicaType{
-		{Name: mpiLauncher, Label: "launcher", Replicas: 1, Only: 1, Required: true, Unnumbered: true, NoService: true, After: mpiWorker},
-		{Name: mpiWorker, Label: "worker", NoService: true},
+		{Name: mpiLauncher, Label: "launcher", Replicas: 1, Only: 1, Required: true, Unnumbered: true, NoService: true, After: mpiWorker,
+			Volumes: []string{mpiKubectlVolume, mpiConfigVolume}},
+		{Name: mpiWorker, Label: "worker", NoService: true, Volumes: []string{mpiConfigVolume}},
 	},
 	Container:      "mpi",
 	FirstContainer: true,

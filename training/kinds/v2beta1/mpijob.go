@@ -39,8 +39,8 @@ var mpiJobKind = &training.Kind{
 	ReplicaSpecsField: "mpiReplicaSpecs",
 	ReplicaTypes: []training.KnownReplicaType{
 		{Name: launcher, Label: "launcher", Replicas: 1, Only: 1, Required: true, Unnumbered: true, NoService: true,
-			Batch: true, Restart: training.RestartOnFailure},
-		{Name: worker, Label: "worker", NoService: true, AtLeast: 1, Restart: training.RestartNever, QuietRestart: true},
+			Batch: true, Restart: training.RestartOnFailure, Volumes: []string{volumeSSH, volumeConfig}},
+		{Name: worker, Label: "worker", NoService: true, AtLeast: 1, Restart: training.RestartNever, QuietRestart: true, Volumes: []string{volumeSSH}},
 	},
 	FirstContainer:  true,
 	RestartPolicies: []training.RestartPolicy{training.RestartOnFailure, training.RestartNever},
