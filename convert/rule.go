@@ -212,7 +212,7 @@ func (r *Reader) onlyOne(s *Shape, raw map[string]any) {
 		}
 	}
 	if first == "" {
-		hint := ""
+		hint, misspelt := "", ""
 		for key, value := range raw {
 			if value == nil || s.fields[key] != nil {
 				continue
@@ -221,7 +221,9 @@ func (r *Reader) onlyOne(s *Shape, raw map[string]any) {
 			if at < 0 {
 				return
 			}
-			hint = Misspelt(raw, s.oneOf[at])
+			if misspelt == "" || key < misspelt { // the order of keys is another one each time
+				hint, misspelt = Misspelt(raw, s.oneOf[at]), key
+			}
 		}
 		r.Problem(schema.MissingField, "", "have one of `"+strings.Join(s.oneOf, "`, `")+"`", hint)
 	}

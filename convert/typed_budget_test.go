@@ -51,3 +51,30 @@ func TestTypedBudget(t *testing.T) {
 		}
 	}
 }
+
+// TestTypedMemory: what is wrong, or left out, does not take the memory of what would be right: a Condition is 120 bytes, a Toleration 100,
+// and what stands for one in the object may be two.
+func TestTypedMemory(t *testing.T) {
+	read := Typed[gadget](gadgets())
+	many := func(item any) []any { return slices.Repeat([]any{item}, 100_000) }
+	got := read(gadgetIn(map[string]any{"target": "mine"}, map[string]any{"status": map[string]any{"conditions": append(many(nil), map[string]any{"type": "Ready"})}}))
+	status, _ := got.Head.Status.(*gadgetStatus)
+	if status == nil || len(status.Conditions) != 1 || cap(status.Conditions) > 8 {
+		t.Fatalf("of 100,000 conditions that are null and one that is not %d are kept, with space for %d", len(status.Conditions), cap(status.Conditions))
+	}
+	for name, spec := range map[string]map[string]any{
+		"numbers": {"tolerations": many(int64(0)), "tags": many(int64(0))}, "nulls": {"tolerations": many(nil), "tags": many(nil)},
+	} {
+		spec["target"] = "mine"
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if got := read(gadgetIn(spec)); got.Object != nil {
+			t.Fatalf("%s are taken", name)
+		}
+		runtime.ReadMemStats(&after)
+		took := after.TotalAlloc - before.TotalAlloc
+		if t.Logf("%s: %d bytes", name, took); took > 8<<20 {
+			t.Errorf("%s: %d bytes are allocated", name, took)
+		}
+	}
+}

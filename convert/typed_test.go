@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -331,6 +332,38 @@ func TestNullInAStatus(t *testing.T) {
 		if got, want := unfit(raw), written != nil; got != want {
 			t.Errorf("%s is null, and written as %v: unfit %t", field, written, got)
 		}
+	}
+}
+
+// loose has fields in which any JSON may stand.
+type loose struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		Values map[string]apiextensionsv1.JSON `json:"values,omitempty"`
+		Raw    map[string]json.RawMessage      `json:"raw,omitempty"`
+		Any    map[string]any                  `json:"any,omitempty"`
+		List   []any                           `json:"list,omitempty"`
+		Items  []apiextensionsv1.JSON          `json:"items,omitempty"`
+	} `json:"spec"`
+}
+
+// TestNullInAnyJSON: where any JSON may stand, null is a value like any other, and is decoded as encoding/json decodes it.
+func TestNullInAnyJSON(t *testing.T) {
+	value := func() any { return map[string]any{"a": nil, "b": map[string]any{"c": nil}, "d": []any{nil}, "e": "f"} }
+	items := []any{nil, "a", nil, []any{nil}}
+	u := gadgetIn(map[string]any{"values": value(), "raw": value(), "any": value(), "list": items, "items": items})
+	text, err := u.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &loose{}
+	if err := json.Unmarshal(text, want); err != nil {
+		t.Fatal(err)
+	}
+	got := Typed[loose](gadgets())(u)
+	if diff := cmp.Diff(want, got.Object); diff != "" || len(sentences(got)) > 0 {
+		t.Errorf("%v (-encoding/json +got):\n%s", sentences(got), diff)
 	}
 }
 

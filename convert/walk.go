@@ -159,22 +159,31 @@ func (r *Reader) dict(s *Shape, raw map[string]any, target reflect.Value) {
 	}
 }
 
-// entry walks one value of a map. A null text is the empty text, as the API server has it in labels; any
-// other null is a mistake, because an entry without a value would have to be made up.
+// entry walks one value of a map. A null text is the empty text, as the API server has it in labels, and where any JSON may stand null
+// is a value; any other null is a mistake, because an entry without a value would have to be made up.
 func (r *Reader) entry(s *Shape, key string, raw any, target reflect.Value) {
 	switch {
-	case raw == nil && s.form != text:
+	case raw == nil && s.form != text && s.form != anything:
 		r.mismatch(s.form, nil)
 	case !target.IsValid():
 		r.Walk(s, raw, target)
 	default:
 		value := reflect.New(target.Type().Elem()).Elem()
 		before := r.problems.count
-		if r.Walk(s, raw, value); r.lenient && !s.readable(raw, r.problems.count == before) {
+		if r.element(s, raw, value); r.lenient && !s.readable(raw, r.problems.count == before) {
 			return
 		}
 		target.SetMapIndex(reflect.ValueOf(key).Convert(target.Type().Key()), value)
 	}
+}
+
+// element walks a value of a map or an item of a list. There null is a value where any JSON may stand.
+func (r *Reader) element(s *Shape, raw any, target reflect.Value) {
+	if raw == nil && s.form == anything {
+		r.store(nil, target)
+		return
+	}
+	r.Walk(s, raw, target)
 }
 
 // readable says whether something of a value could be read: a value that is wrong in parts lacks those.
@@ -188,6 +197,10 @@ func (s *Shape) readable(raw any, sound bool) bool {
 	return sound
 }
 
+// itemsAtOnce is for how many items of a list there is space at first. It doubles, until so many items are wrong that no further one is
+// reported: a short text that is no item may stand for a struct that is a hundred times as large.
+const itemsAtOnce = 64
+
 func (r *Reader) list(s *Shape, raw []any, target reflect.Value) {
 	if !r.room(len(raw)) {
 		return
@@ -200,15 +213,24 @@ func (r *Reader) list(s *Shape, raw []any, target reflect.Value) {
 		return
 	}
 	if target.IsValid() {
-		target.Set(reflect.MakeSlice(target.Type(), len(raw), len(raw)))
+		size := min(len(raw), itemsAtOnce)
+		target.Set(reflect.MakeSlice(target.Type(), size, size))
 	}
 	for i, value := range raw {
 		r.EnterItem(i)
 		switch {
-		case value == nil:
+		case target.IsValid() && i == target.Len() && r.Full():
+			target = reflect.Value{}
+		case target.IsValid() && i == target.Len():
+			size := min(len(raw)-i, i)
+			target.Grow(size)
+			target.SetLen(i + size)
+		}
+		switch {
+		case value == nil && s.elem.form != anything:
 			r.mismatch(s.elem.form, nil)
 		case target.IsValid():
-			r.Walk(s.elem, value, target.Index(i))
+			r.element(s.elem, value, target.Index(i))
 		default:
 			r.Walk(s.elem, value, target)
 		}
@@ -218,22 +240,20 @@ func (r *Reader) list(s *Shape, raw []any, target reflect.Value) {
 
 // listLeniently leaves out the items of which nothing can be read.
 func (r *Reader) listLeniently(s *Shape, raw []any, target reflect.Value) {
-	items := reflect.MakeSlice(target.Type(), len(raw), len(raw))
-	kept := 0
+	items := reflect.MakeSlice(target.Type(), 0, 0) // what is kept decides how much memory stays in use, not what was read
 	for _, value := range raw {
-		item := items.Index(kept)
+		item := reflect.New(target.Type().Elem()).Elem()
 		before := r.problems.count
-		r.EnterItem(kept)
-		r.Walk(s.elem, value, item)
+		r.EnterItem(items.Len())
+		r.element(s.elem, value, item)
 		r.Leave()
-		if value != nil && s.elem.readable(value, r.problems.count == before) {
-			kept++
+		if (value != nil || s.elem.form == anything) && s.elem.readable(value, r.problems.count == before) {
+			items = reflect.Append(items, item)
 			continue
 		}
-		item.SetZero()
 		r.problems.count++ // a null, of which Walk says nothing
 	}
-	target.Set(items.Slice3(0, kept, kept))
+	target.Set(items)
 }
 
 // opaque checks what no shape describes but what is copied all the same: it must be JSON, and not too deep.
