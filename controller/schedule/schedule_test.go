@@ -167,7 +167,7 @@ func TestBounded(t *testing.T) {
 			if n := s.Count(from, to, 101); n != 101 {
 				t.Errorf("%s in %s: %d", text, zone, n)
 			}
-			if took := time.Since(began); took > 10*time.Second { // it takes a few milliseconds; a second where the race detector looks on and the machine is busy
+			if took := time.Since(began); took > time.Minute { // it takes milliseconds, 13 s were seen with the race detector and 16 other threads; minute by minute it takes hours
 				t.Errorf("%s in %s took %v", text, zone, took)
 			}
 		}
