@@ -176,7 +176,10 @@ func (a *Applier) adopt(ctx context.Context, head *schema.Head, o schema.Object,
 	patch := schema.JSON(map[string]any{"metadata": map[string]any{"uid": got.UID, "resourceVersion": got.ResourceVersion,
 		"labels": d.Labels(head)}})
 	got, err := a.API.merge(ctx, o.Resource, o.Namespace, patch, o.Name)
-	if err != nil {
+	switch {
+	case apierrors.IsNotFound(err): // deleted meanwhile, and no event says so: it was not selected
+		return &writeError{"create", o.Resource, o.Name, errOldOwner}
+	case err != nil:
 		return &writeError{"update", o.Resource, o.Name, err}
 	}
 	a.wrote(head, o.Resource, got.ResourceVersion)

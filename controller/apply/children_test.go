@@ -165,6 +165,27 @@ func TestChildThatItsOwnerDoesNotReach(t *testing.T) {
 	}
 }
 
+// TestRelabellingOfWhatIsGone: a child that has lost its labels is deleted between the look at it and the patch. No cache shows it, so
+// nothing else brings the reconcile back that makes it again.
+func TestRelabellingOfWhatIsGone(t *testing.T) {
+	s := newAPIServer(t)
+	a := newTestApplier(t, s, nil)
+	s.put(gadgetsPath+"g", owned("mine", "Widget", "a", ""))
+	s.failing(func(request string) *metav1.Status {
+		if request == patchGadget {
+			s.Drop(gadgetsPath + "g")
+		}
+		return nil
+	})
+	gadget := schema.Object{Resource: gadgets(), Namespace: "ns", Name: "g", Body: bodyOf(gadgets(), "g")}
+	if made, err := a.createOne(t.Context(), someHead(), gadget); made || !errors.Is(err, errOldOwner) || ClassOf(err) != Retry {
+		t.Errorf("made: %v, error of class %d: %v; want one that is retried", made, ClassOf(err), err)
+	}
+	if made, err := a.createOne(t.Context(), someHead(), gadget); !made || err != nil {
+		t.Errorf("the next time: made: %v, error: %v", made, err)
+	}
+}
+
 func TestRemove(t *testing.T) {
 	s := newAPIServer(t)
 	a := newTestApplier(t, s, nil)
