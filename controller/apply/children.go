@@ -299,7 +299,7 @@ func (a *Applier) remove(ctx context.Context, head *schema.Head, plan schema.Pla
 func (a *Applier) removeOne(ctx context.Context, head *schema.Head, d schema.Deletion) (gone bool, _ error) {
 	got, err := a.API.delete(ctx, d)
 	if apierrors.IsConflict(err) && d.ResourceVersion != "" {
-		got, err = a.resolveConflict(ctx, head, d)
+		got, err = a.resolveConflict(ctx, head, d, err)
 	}
 	switch {
 	case apierrors.IsNotFound(err):
@@ -326,16 +326,30 @@ func (a *Applier) gone(head *schema.Head, d schema.Deletion) {
 	}
 }
 
-// resolveConflict decides what the refusal of a deletion that names a resourceVersion means. If the object has changed, so
-// may the decision: it is made again on what the cache shows next. If it has not, the version is not what is wrong: an API
-// server that takes the last finalizer of an object away, as background deletion does to "orphan", refuses every version
-// after that.
-func (a *Applier) resolveConflict(ctx context.Context, head *schema.Head, d schema.Deletion) (*metav1.ObjectMeta, error) {
-	if d.UID != head.Meta.UID {
-		return nil, ErrBehind // the cache of the dependents shows what has changed
-	}
-	if err := a.isAsSeen(ctx, head, d.ResourceVersion); err != nil {
-		return nil, err
+// resolveConflict decides what the refusal of a deletion that names a resourceVersion means.
+//
+//	the object that has the name now    then
+//	another one                         the conflict itself, with its back-off: it is not ours to delete
+//	the same, at another version        the decision is made again on what the cache shows next
+//	the same, at this version           the version is not what is wrong: an API server that takes the last finalizer of an
+//	                                    object away, as background deletion does to "orphan", refuses every version after
+//	                                    that. It is deleted by its UID alone; a webhook that answers 409 does so again
+func (a *Applier) resolveConflict(ctx context.Context, head *schema.Head, d schema.Deletion, conflict error) (*metav1.ObjectMeta, error) {
+	if d.UID == head.Meta.UID {
+		if err := a.isAsSeen(ctx, head, d.ResourceVersion); err != nil {
+			return nil, err
+		}
+	} else {
+		got, err := a.API.get(ctx, d.Resource, d.Namespace, d.Name)
+		switch {
+		case err != nil:
+			return nil, err
+		case got.UID != d.UID:
+			return nil, conflict
+		case got.ResourceVersion != d.ResourceVersion:
+			a.wrote(head, d.Resource, got.ResourceVersion)
+			return nil, ErrBehind
+		}
 	}
 	d.ResourceVersion = ""
 	return a.API.delete(ctx, d)
