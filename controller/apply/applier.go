@@ -134,7 +134,7 @@ func (a *Applier) children(ctx context.Context, head *schema.Head, version strin
 	// Objects of optional resources come first, and one that is refused keeps no other from being created: the plan says
 	// what waits for it. It cannot say so of what is not watched, and no later plan asks for that again.
 	optional, required := a.partition(plan.Create)
-	tried, missing, createAgain, made := a.createOptional(ctx, head, optional)
+	tried, missing, createAgain, made := a.createOptional(ctx, head, optional, len(required) > 0)
 	if missing {
 		required = nil
 	}

@@ -210,27 +210,32 @@ func (a *Applier) partition(objects []schema.Object) (optional, required []schem
 	return optional, required
 }
 
-// createOptional posts objects of optional resources one by one and returns how many, and when to look again. One that is
-// refused is not posted again for a while, unless the object was changed; nor is one that somebody else has made. missing: one
-// that is not watched is not there.
-func (a *Applier) createOptional(ctx context.Context, head *schema.Head, objects []schema.Object) (tried int, missing bool, requeue time.Duration, _ error) {
+// createOptional posts objects of optional resources one by one and returns how many may have an event to wait for, and when to look
+// again. One that is refused is not posted again for a while, unless the object was changed; nor is one that somebody else has made,
+// or one of a resource that is not watched and that is there: a plan never sees it and may ask for it each time. If others are
+// created behind it, it is asked for all the same, as it may have been deleted. missing: one that is not watched is not there.
+func (a *Applier) createOptional(ctx context.Context, head *schema.Head, objects []schema.Object, before bool) (tried int, missing bool, requeue time.Duration, _ error) {
 	var failed []error
 	for _, o := range objects {
 		if a.terminating.wait(head.Meta.UID) > 0 {
 			break // the one before was refused
 		}
 		d := a.dependents(o.Resource)
-		unwatched := d != nil && d.Unwatched
+		unwatched, unseen := d != nil && d.Unwatched, d == nil || d.Unwatched
 		name, asked := targetOf(o.Resource, o.Namespace, o.Name), occasion(head)+string(o.Body)
-		if wait, wake := a.negative.wait(head.Meta.UID, name, asked, a.Now()); wait > 0 {
-			requeue, missing = Earlier(requeue, wake), missing || unwatched
+		wait, wake := a.negative.wait(head.Meta.UID, name, asked, a.Now())
+		there := unseen && wake == 0 // by the last look
+		if wait > 0 && !(there && before) {
+			requeue, missing = Earlier(requeue, wake), missing || unwatched && !there
 			continue
 		}
 		made, err := a.create(ctx, head, []schema.Object{o})
 		missing = missing || unwatched && err != nil
-		a.negative.note(head.Meta.UID, name, asked, err, made || !o.Shared, a.Now())
+		a.negative.note(head.Meta.UID, name, asked, err, !unseen && (made || !o.Shared), a.Now())
 		failed = append(failed, err)
-		tried++
+		if !unseen {
+			tried++
+		}
 	}
 	return tried, missing, requeue, errors.Join(failed...)
 }

@@ -459,7 +459,7 @@ func TestSharedName(t *testing.T) {
 			o := schema.Object{Resource: gadgets(), Namespace: "ns", Name: "a", Body: json.RawMessage(`{"apiVersion":"example.org/v1","kind":"Gadget","metadata":{"name":"a","labels":{"by":"me"}}}`), Shared: c.shared}
 			var errs []error
 			for range 2 {
-				_, _, _, err := a.createOptional(t.Context(), someHead(), []schema.Object{o})
+				_, _, _, err := a.createOptional(t.Context(), someHead(), []schema.Object{o}, false)
 				errs = append(errs, err)
 				if c.meta == nil {
 					s.locked(func() { s.Drop(at) })

@@ -2,11 +2,13 @@ package apply
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
@@ -181,6 +183,59 @@ func TestUnwatchedComesFirst(t *testing.T) {
 				t.Errorf("they are not created when they may be: %v", err)
 			}
 		})
+	}
+}
+
+// TestUnwatchedIsLookedAtOnce: a decision that asks for what is not watched asks for it each time, as it never sees it. That costs
+// one request until the next look is due, and none for nothing; one that was deleted is made again then, for another plan, and
+// whenever the plan creates what needs it. It never keeps a pod from being created.
+func TestUnwatchedIsLookedAtOnce(t *testing.T) {
+	s := newAPIServer(t)
+	now := time.Unix(1000, 0)
+	s.put(widgetsPath+"a", map[string]any{"uid": "mine"})
+	s.put(secretPath, owned("mine", "Widget", "a", ""))
+	a := newTestApplier(t, s, func(o *Options) {
+		withSecrets(func() (map[string]any, error) { return nil, nil })(o)
+		o.Now = func() time.Time { return now }
+	})
+	head := s.head(t, "a")
+	a.Store.SetVerified(head.Meta.UID)
+	const post, look = "POST secrets a-ssh", "GET secrets a-ssh"
+	other := secret("mine")
+	other.Body = schema.JSON(map[string]any{"metadata": withName(owned("mine", "Widget", "a", ""), "a-ssh"), "type": "u"})
+	pod := schema.Object{Resource: schema.Pods(), Namespace: "ns", Name: "p", Body: bodyOf(schema.Pods(), "p")}
+	for _, step := range []struct {
+		what    string
+		after   time.Duration
+		deleted bool
+		create  []schema.Object
+		want    []string
+		requeue time.Duration
+	}{
+		{what: "it is there", create: []schema.Object{secret("mine")}, want: []string{post, look}},
+		{what: "nothing has happened", create: []schema.Object{secret("mine")}},
+		{what: "the next look", after: FirstRefused, create: []schema.Object{secret("mine")}, want: []string{post, look}},
+		{what: "another plan", create: []schema.Object{other}, want: []string{post, look}},
+		{what: "with a pod", create: []schema.Object{other, pod}, want: []string{post, look, createPod}, requeue: RequeueFallback},
+		{what: "deleted", deleted: true, create: []schema.Object{other}},
+		{what: "deleted, and the next look", after: LastRefused, create: []schema.Object{other}, want: []string{post}},
+		{what: "it was made", create: []schema.Object{other}},
+		{what: "deleted, with a pod", deleted: true, create: []schema.Object{other, pod}, want: []string{post, createPod}, requeue: RequeueFallback},
+	} {
+		now = now.Add(step.after)
+		if step.deleted {
+			s.locked(func() { s.Drop(secretPath) })
+		}
+		s.requests()
+		requeue, err := a.Apply(t.Context(), &schema.Observed{Head: head}, schema.Plan{Create: step.create})
+		if err != nil || requeue != step.requeue {
+			t.Errorf("%s: requeued in %s, want %s: %v", step.what, requeue, step.requeue, err)
+		}
+		got := slices.DeleteFunc(s.requests(), func(request string) bool { return request == "GET widgets a" }) // see verifyFresh
+		if diff := cmp.Diff(step.want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: requests (-want +got):\n%s", step.what, diff)
+		}
+		s.locked(func() { s.Drop(podsPath + "p") })
 	}
 }
 

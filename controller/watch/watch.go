@@ -93,8 +93,11 @@ type Owned struct {
 	// OwnerAnnotation has one, and what is seen through another child is not claimed.
 	Claims func(owner *convert.Result) labels.Selector
 	// Unwatched: objects of the resource are neither listed nor watched, so the operator needs the permissions to create and
-	// to get them, and no other. No child of it is ever seen; to create one that is there already is no error. While one cannot
-	// be created, neither is any child that is not optional and that the same plan creates: no later plan would miss the first.
+	// to get them, and no other. No child of it is ever seen; to create one that is there already is no error. A plan may name it
+	// each time: once it is there, it is asked for again with children that are not optional and that the same plan creates, if the
+	// generation or what is planned for it has changed, and otherwise in some reconcile after a time that grows from 10 seconds to 5
+	// minutes, for which none is queued. One that was deleted is made again then. While one cannot be created, neither is any child
+	// that is not optional and that the same plan creates: no later plan would miss the first.
 	Unwatched bool
 	// Generators make the fields that schema.Object.Generate names.
 	Generators map[string]Generator
