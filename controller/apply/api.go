@@ -94,7 +94,8 @@ func (a *API) delete(ctx context.Context, d schema.Deletion) (*metav1.ObjectMeta
 
 // stored is a status as the API server kept it.
 type stored struct {
-	version string
+	version    string
+	generation int64
 	// status is nil if the object has none.
 	status json.RawMessage
 }
@@ -123,13 +124,14 @@ func (a *API) status(ctx context.Context, head *schema.Head, version string, sta
 	var answer struct {
 		Metadata struct {
 			ResourceVersion string `json:"resourceVersion"`
+			Generation      int64  `json:"generation"`
 		} `json:"metadata"`
 		Status json.RawMessage `json:"status"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
 		return stored{version: answer.Metadata.ResourceVersion}, nil // what can be read is there all the same
 	}
-	return stored{answer.Metadata.ResourceVersion, answer.Status}, nil
+	return stored{answer.Metadata.ResourceVersion, answer.Metadata.Generation, answer.Status}, nil
 }
 
 // answered takes an answer apart. Unlike Raw's, this error holds what the API server says of the reason: its cause

@@ -84,11 +84,11 @@ func (a *Applier) KeepsGeneration(head *schema.Head) bool {
 func (a *Applier) Apply(ctx context.Context, seen *schema.Observed, plan schema.Plan) (requeue time.Duration, err error) {
 	a.Store.SetPending(seen.Head.Meta.UID, plan.Pending)
 	a.negative.expire(seen.Head.Meta.UID, a.Now())
-	version, err := a.record(ctx, seen, plan)
+	at, err := a.record(ctx, seen, plan)
 	if err != nil {
 		return 0, err
 	}
-	version, unrecorded := a.annotate(ctx, seen.Head, version, plan)
+	at, unrecorded := a.annotate(ctx, seen.Head, at, plan)
 	switch {
 	case unrecorded == nil:
 	case isOutdated(unrecorded):
@@ -107,16 +107,16 @@ func (a *Applier) Apply(ctx context.Context, seen *schema.Observed, plan schema.
 		plan.Create, requeue, waits = nil, Earlier(requeue, wait), true
 	}
 	if len(plan.Delete)+len(plan.Patch)+len(plan.Create) > 0 || releases(seen.Head, plan) {
-		if current, err := a.verifyFresh(ctx, seen, version != seen.Head.Meta.ResourceVersion, plan); err != nil || !current {
+		if current, err := a.verifyFresh(ctx, seen, at.version != seen.Head.Meta.ResourceVersion, plan); err != nil || !current {
 			return RequeueNow, errors.Join(unrecorded, err)
 		}
 		if a.requireFollowed(seen.Head, plan) {
 			return requeue, errors.Join(unrecorded, ErrBehind)
 		}
 	}
-	again, refused, failed := a.children(ctx, seen.Head, version, plan)
+	again, refused, failed := a.children(ctx, seen.Head, at.version, plan)
 	if len(plan.RemoveFinalizers) > 0 && failed == nil && !waits && !refused {
-		failed = a.finalize(ctx, seen.Head, version, plan)
+		failed = a.finalize(ctx, seen.Head, at, plan)
 	}
 	return Earlier(requeue, again), errors.Join(unrecorded, failed)
 }

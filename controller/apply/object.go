@@ -15,31 +15,37 @@ import (
 	"stoic/schema"
 )
 
+// revision is where an object stands after our own writes: what the next one names, and is compared with.
+type revision struct {
+	version    string
+	generation int64
+}
+
 // record adds finalizers and writes the status. When it is on record, it counts and logs the transition, in one line; a status
-// that says of the object what it said before is none. It returns the version of the object after that.
-func (a *Applier) record(ctx context.Context, seen *schema.Observed, plan schema.Plan) (version string, err error) {
+// that says of the object what it said before is none. It returns the revision of the object after that.
+func (a *Applier) record(ctx context.Context, seen *schema.Observed, plan schema.Plan) (at revision, err error) {
 	head := seen.Head
-	version = head.Meta.ResourceVersion
+	at = revision{head.Meta.ResourceVersion, head.Meta.Generation}
 	if len(plan.AddFinalizers) > 0 {
 		has := head.Meta.Finalizers
-		if version, err = a.setFinalizers(ctx, head, version, has, withAll(has, plan.AddFinalizers)); err != nil {
+		if at, err = a.setFinalizers(ctx, head, at, has, withAll(has, plan.AddFinalizers)); err != nil {
 			a.report(head, "adding finalizers", "", nil, []error{err})
-			return "", err
+			return at, err
 		}
 	}
 	if plan.Status == nil || a.pruning.changesNothing(head, plan.Status) && !a.observesAnew(head, plan.Status) {
 		// The server would not keep it this time either.
-		return version, nil
+		return at, nil
 	}
 	if a.Objects.HasStatus() || a.StatusInObject {
-		version, err = a.writeStatus(ctx, head, version, plan)
+		at, err = a.writeStatus(ctx, head, at, plan)
 	} else {
 		err = errStatusless
 	}
 	if err != nil {
 		err = fmt.Errorf("write the status of %s: %w", head.Key(), err)
 		a.reportUnrecorded(seen, plan, err)
-		return "", err
+		return at, err
 	}
 	a.count(head, plan, schema.AfterStatus)
 	level := zap.InfoLevel
@@ -48,7 +54,7 @@ func (a *Applier) record(ctx context.Context, seen *schema.Observed, plan schema
 	}
 	a.Log.Log(level, "status", zap.String("object", head.Key()), zap.String("rule", plan.Rule), zap.String("summary", schema.Clean(plan.Summary, 200)),
 		zap.Int64("generation", head.Meta.Generation))
-	return version, nil
+	return at, nil
 }
 
 // observesAnew: a status is about another generation than the one on record, and the server keeps that, whatever else it does not keep.
@@ -57,12 +63,12 @@ func (a *Applier) observesAnew(head *schema.Head, status any) bool {
 	return asked != 0 && asked != head.ObservedGeneration && a.KeepsGeneration(head)
 }
 
-func (a *Applier) writeStatus(ctx context.Context, head *schema.Head, version string, plan schema.Plan) (string, error) {
-	status := plan.Status
-	if !a.Objects.HasStatus() {
+func (a *Applier) writeStatus(ctx context.Context, head *schema.Head, at revision, plan schema.Plan) (revision, error) {
+	status, subresource := plan.Status, a.Objects.HasStatus()
+	if !subresource {
 		status = afterWrite(status, head.Meta.Generation)
 	}
-	kept, err := a.API.status(ctx, head, version, status, a.Objects.HasStatus())
+	kept, err := a.API.status(ctx, head, at.version, status, subresource)
 	if apierrors.IsNotFound(err) {
 		err = errUnrecorded // the cache will show it, and the retry finds nothing
 		if !a.Objects.HasStatus() && !a.StatusInObject {
@@ -70,9 +76,14 @@ func (a *Applier) writeStatus(ctx context.Context, head *schema.Head, version st
 		}
 	}
 	if err != nil {
-		return "", err
+		return at, err
 	}
-	a.Store.WroteObject(head.Meta.UID, kept.version)
+	if at.version = kept.version; subresource {
+		a.Store.WroteObject(head.Meta.UID, kept.version)
+	} else { // the status alone raises the generation as much as the status and a spec that an admission webhook changes do
+		at.generation = kept.generation
+		a.Store.WroteWholeObject(head.Meta.UID, kept.version)
+	}
 	asked := observedGeneration(status)
 	keepsGeneration := observedGeneration(kept.status) == asked
 	a.keepsGeneration.Store(asked != 0 && keepsGeneration)
@@ -85,7 +96,7 @@ func (a *Applier) writeStatus(ctx context.Context, head *schema.Head, version st
 		fields = lostFields(plan.Status, kept.status)
 	}
 	a.notePruned(fields)
-	return kept.version, nil
+	return at, nil
 }
 
 func (a *Applier) count(head *schema.Head, plan schema.Plan, after schema.Stage) {
@@ -110,16 +121,16 @@ func (a *Applier) reportUnrecorded(seen *schema.Observed, plan schema.Plan, err 
 }
 
 // annotate writes annotations of the object itself. If they cannot be written nothing is deleted, unless the plan says
-// otherwise. It returns the version of the object after that.
-func (a *Applier) annotate(ctx context.Context, head *schema.Head, version string, plan schema.Plan) (string, error) {
+// otherwise. It returns the revision of the object after that.
+func (a *Applier) annotate(ctx context.Context, head *schema.Head, at revision, plan schema.Plan) (revision, error) {
 	if plan.Annotate == nil {
-		return version, nil
+		return at, nil
 	}
-	patch := schema.JSON(map[string]any{"metadata": map[string]any{"resourceVersion": version, "annotations": plan.Annotate.Values}})
+	patch := schema.JSON(map[string]any{"metadata": map[string]any{"resourceVersion": at.version, "annotations": plan.Annotate.Values}})
 	got, err := a.API.merge(ctx, head.Resource, head.Meta.Namespace, patch, head.Meta.Name)
 	if err == nil {
-		version = got.ResourceVersion
-		if err = a.wroteObject(head, got); err == nil {
+		at.version = got.ResourceVersion
+		if err = a.wroteObject(head, at, got); err == nil {
 			err = notKept(plan.Annotate.Values, got.Annotations)
 		}
 	}
@@ -132,18 +143,18 @@ func (a *Applier) annotate(ctx context.Context, head *schema.Head, version strin
 			event.Message, event.Occasion = schema.Clean(event.Message+err.Error(), 1024), occasion(head)
 			a.Events.Emit(head, []schema.Event{event})
 		}
-		return version, fmt.Errorf("annotate %s: %w", head.Key(), err)
+		return at, fmt.Errorf("annotate %s: %w", head.Key(), err)
 	}
 	a.count(head, plan, schema.AfterAnnotations)
 	a.Log.Debug("annotations", zap.String("object", head.Key()), zap.String("rule", plan.Rule))
-	return version, nil
+	return at, nil
 }
 
 // wroteObject notes the version that a write of the object's metadata returned. The write names the version that the decision
-// rests on, so a generation other than that one's is the work of an admission webhook, which has changed the spec on the way:
-// the decision is made again, and the event of the write is no echo.
-func (a *Applier) wroteObject(head *schema.Head, got *metav1.ObjectMeta) error {
-	if seen := head.Meta.Generation; seen != 0 && got.Generation != 0 && got.Generation != seen {
+// rests on, or that the status was written at, so a generation other than that one's is the work of an admission webhook, which
+// has changed the spec on the way: the decision is made again, and the event of the write is no echo.
+func (a *Applier) wroteObject(head *schema.Head, at revision, got *metav1.ObjectMeta) error {
+	if at.generation != 0 && got.Generation != 0 && got.Generation != at.generation {
 		a.Store.RequireObjectVersion(head.Meta.UID, got.ResourceVersion)
 		return fmt.Errorf("the spec was changed with what was written: %w", ErrBehind)
 	}
@@ -161,10 +172,10 @@ func notKept(asked, kept map[string]string) error {
 }
 
 // finalize removes finalizers. An object that is gone has none.
-func (a *Applier) finalize(ctx context.Context, head *schema.Head, version string, plan schema.Plan) error {
+func (a *Applier) finalize(ctx context.Context, head *schema.Head, at revision, plan schema.Plan) error {
 	has := withAll(head.Meta.Finalizers, plan.AddFinalizers) // as record left them
 	left := slices.DeleteFunc(slices.Clone(has), func(f string) bool { return slices.Contains(plan.RemoveFinalizers, f) })
-	_, err := a.setFinalizers(ctx, head, version, has, left)
+	_, err := a.setFinalizers(ctx, head, at, has, left)
 	if errors.Is(err, errUnrecorded) {
 		return nil
 	}
@@ -187,15 +198,15 @@ func withAll(list, add []string) []string {
 
 // setFinalizers replaces the list that the object has, if the object is still at this version (409 otherwise): a merge patch
 // has no way to add or remove one item. What was added and is not kept is an error: nothing may be made that it guards.
-func (a *Applier) setFinalizers(ctx context.Context, head *schema.Head, version string, has, wants []string) (string, error) {
+func (a *Applier) setFinalizers(ctx context.Context, head *schema.Head, at revision, has, wants []string) (revision, error) {
 	if slices.Equal(has, wants) {
-		return version, nil
+		return at, nil
 	}
-	patch := schema.JSON(map[string]any{"metadata": map[string]any{"resourceVersion": version, "finalizers": wants}})
+	patch := schema.JSON(map[string]any{"metadata": map[string]any{"resourceVersion": at.version, "finalizers": wants}})
 	got, err := a.API.merge(ctx, head.Resource, head.Meta.Namespace, patch, head.Meta.Name)
 	if err == nil {
-		version = got.ResourceVersion
-		err = a.wroteObject(head, got)
+		at.version = got.ResourceVersion
+		err = a.wroteObject(head, at, got)
 		if lost := slices.IndexFunc(wants, func(f string) bool { return !slices.Contains(has, f) && !slices.Contains(got.Finalizers, f) }); lost >= 0 {
 			err = &notKeptError{"finalizer " + wants[lost]}
 		}
@@ -207,8 +218,8 @@ func (a *Applier) setFinalizers(ctx context.Context, head *schema.Head, version 
 		err = errUnrecorded
 	}
 	if err != nil {
-		return version, fmt.Errorf("write the finalizers of %s: %w", head.Key(), err)
+		return at, fmt.Errorf("write the finalizers of %s: %w", head.Key(), err)
 	}
 	a.Log.Debug("finalizers", zap.String("object", head.Key()), zap.Strings("finalizers", wants))
-	return version, nil
+	return at, nil
 }

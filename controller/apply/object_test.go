@@ -20,7 +20,8 @@ func TestRecord(t *testing.T) {
 	})
 	head, plan := s.head(t, "a"), schema.Plan{Status: statusAt(5, "A")}
 	record := func(head *schema.Head, plan schema.Plan) (string, error) {
-		return a.record(t.Context(), &schema.Observed{Head: head}, plan)
+		at, err := a.record(t.Context(), &schema.Observed{Head: head}, plan)
+		return at.version, err
 	}
 	version, err := record(head, plan)
 	now := s.head(t, "a")

@@ -39,7 +39,7 @@ func statusAt(sec int64, reason string) *widgetStatus {
 // storedAs is what an API server answers that has stored a status at a version.
 func storedAs(version string, status *widgetStatus) stored {
 	text, _ := json.Marshal(status)
-	return stored{version, text}
+	return stored{version: version, status: text}
 }
 
 // TestLostFields: what a status had when it was written and has not when it is stored.
@@ -118,7 +118,7 @@ func TestStatusPruning(t *testing.T) {
 		t.Error("that there is no start time is no fact")
 	}
 	for name, kept := range map[string]string{"no status": "", "null": "null", "a text": `"x"`} {
-		if !p.note("u", statusAt(1, "A"), stored{"8", json.RawMessage(kept)}) || !p.changesNothing(at("8", &widgetStatus{Unclean: true}), statusAt(2, "A")) {
+		if !p.note("u", statusAt(1, "A"), stored{version: "8", status: json.RawMessage(kept)}) || !p.changesNothing(at("8", &widgetStatus{Unclean: true}), statusAt(2, "A")) {
 			t.Errorf("an answer that is no status: %s", name)
 		}
 	}
@@ -154,13 +154,13 @@ func TestPrunedThenKeptThenAgain(t *testing.T) {
 func TestPrunedFieldsThatAreAlwaysWritten(t *testing.T) {
 	p := newStatusPruning()
 	wrote := &widgetStatus{Replicas: 3, Conditions: []widgetCondition{{Type: "Created"}}}
-	p.note("u", wrote, stored{"6", json.RawMessage(`{"conditions":[{}],"addedByADefault":true}`)})
+	p.note("u", wrote, stored{version: "6", status: json.RawMessage(`{"conditions":[{}],"addedByADefault":true}`)})
 	head := &schema.Head{Status: &widgetStatus{Conditions: []widgetCondition{{}}}}
 	head.Meta.UID, head.Meta.ResourceVersion = "u", "9"
 	if !p.changesNothing(head, wrote) {
 		t.Error("what the server does not keep would be written again")
 	}
-	if p.note("u", &widgetStatus{}, stored{"6", json.RawMessage(`{"addedByADefault":true}`)}) {
+	if p.note("u", &widgetStatus{}, stored{version: "6", status: json.RawMessage(`{"addedByADefault":true}`)}) {
 		t.Error("a field that a schema adds is taken for one that it drops")
 	}
 }

@@ -43,7 +43,7 @@ type entry struct {
 	had          int
 	writtenAt    time.Time
 	pendingSince time.Time
-	// waiting: a reconcile was put off, and the next event of the object itself must queue it although it is our own.
+	// waiting: a reconcile was put off, or must follow, and the next event of the object itself must queue it although it is our own.
 	waiting bool
 }
 
@@ -93,6 +93,18 @@ func (s *Store) WroteObject(uid types.UID, version string) {
 	defer s.mu.Unlock()
 	e := s.of(uid)
 	e.writtenAt, e.echo, e.object = s.now(), version, Newer(e.object, version)
+}
+
+// WroteWholeObject does so for a write by which the spec may have changed, too, as an admission webhook may do. The object is decided
+// on again when a cache shows it: the next event of the object queues it, even if that is of a later write of our own.
+func (s *Store) WroteWholeObject(uid types.UID, version string) {
+	if version == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.of(uid)
+	e.writtenAt, e.object, e.waiting = s.now(), Newer(e.object, version), true
 }
 
 // RequireChildVersion notes the version that a write of a child returned, or that the cache must have reached for another reason; an
