@@ -4,27 +4,17 @@ import (
 	"cmp"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/labels"
-
 	"stoic/controller/cache"
 	"stoic/convert"
 	"stoic/schema"
 )
-
-// claims is the selector of what an object claims of a resource. What is malformed or being deleted claims nothing.
-func claims(d *cache.Dependents, object *convert.Result) labels.Selector {
-	if d.Claims == nil || object == nil || object.Object == nil || object.Meta.DeletionTimestamp != nil {
-		return nil
-	}
-	return d.Claims(object)
-}
 
 // claim sorts the dependents of an object by their labels, where it claims some.
 func (r *watcher) claim(d *cache.Dependents, object *convert.Result, found *schema.Children) {
 	if d.Claims == nil {
 		return
 	}
-	cache.Claim(found, claims(d, object), func(orphan schema.Candidate) bool {
+	cache.Claim(found, r.objects.Claims(d, object), func(orphan schema.Candidate) bool {
 		contested := false
 		r.eachClaimant(d, orphan, func(_ *watcher, other *convert.Result) {
 			contested = contested || other.Meta.UID != object.Meta.UID && older(other, object)
@@ -49,7 +39,7 @@ func (c *Controller) eachClaimant(d *cache.Dependents, orphan schema.Candidate, 
 			if !object.Reaches(orphan.Namespace) {
 				return
 			}
-			if selector := claims(d, object); selector != nil && selector.Matches(orphan.Labels) {
+			if selector := w.objects.Claims(d, object); selector != nil && selector.Matches(orphan.Labels) {
 				do(w, object)
 			}
 		})

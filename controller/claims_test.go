@@ -50,7 +50,11 @@ func newGathering(t *testing.T, others ...string) *gathering {
 		g.Serve(apimodel.Resource{Group: "example.com", Version: "v1", Plural: "gatherers", Kind: "Gatherer", Namespaced: true, Status: true})
 	})
 	owned := &Owned{Resource: schema.Pods(), Claims: func(owner *convert.Result) labels.Selector {
-		return labels.SelectorFromSet(labels.Set{"for": owner.Object.(*gatherer).Spec.Gathers})
+		gathers := owner.Object.(*gatherer).Spec.Gathers
+		if gathers == "panic" {
+			panic("oh")
+		}
+		return labels.SelectorFromSet(labels.Set{"for": gathers})
 	}}
 	watches := []Watch{Typed(gathererResource("Gatherer"), g.plan, []*Owned{owned})}
 	for _, kind := range others {
@@ -251,6 +255,19 @@ func TestClaimantThatYields(t *testing.T) {
 		defer g.mu.Unlock()
 		return g.last["a"].Rejection != nil && saw(g.last["a"]) == "p; ; "
 	})
+}
+
+// TestClaimsPanic: an owner on which Claims panics claims nothing; the others are not disturbed.
+func TestClaimsPanic(t *testing.T) {
+	g := newGathering(t)
+	g.gatherer("a", "1", "panic")
+	g.gatherer("b", "2", "x")
+	start(t, g.controller)
+	g.pod("p", "x")
+	g.awaitOwners(t, "p", "Gatherer b!")
+	if n := counted(t, g.controller, "training_operator_converter_panics_total"); n == 0 {
+		t.Error("the panic is not counted")
+	}
 }
 
 // TestClaimantWhoseKindGoes: no event says that the older claimant is gone, as its kind is not served any more. The younger one, of another

@@ -75,22 +75,19 @@ func (c *child) through(owner types.UID) schema.Child {
 	return seen
 }
 
-// slimTyped cuts down an object that was read with package lean.
-func slimTyped(o *lean.Object, slim func(*lean.Object) any) *child {
+// slimTyped keeps the metadata of an object that was read with package lean.
+func slimTyped(o *lean.Object) *child {
 	c := &child{identity: identity{Name: o.Name, Namespace: o.Namespace, UID: o.UID, ResourceVersion: o.ResourceVersion},
 		created: o.CreationTimestamp.Time, deleting: o.DeletionTimestamp != nil}
 	if owner := metav1.GetControllerOfNoCopy(o); owner != nil {
 		c.owned = unique.Make(Owner{owner.UID, owner.APIVersion, owner.Kind, o.Namespace, owner.Name})
 	}
-	if slim != nil {
-		c.object = slim(o)
-	}
 	return c
 }
 
-// slimUntyped cuts down an untyped object. It is total: the object may be anything that a CRD of another project lets
+// slimUntyped keeps the metadata of an untyped object. It is total: the object may be anything that a CRD of another project lets
 // through.
-func slimUntyped(u *unstructured.Unstructured, annotation string, slim func(*unstructured.Unstructured) any) *child {
+func slimUntyped(u *unstructured.Unstructured, annotation string) *child {
 	var meta map[string]any
 	if u != nil {
 		meta, _ = u.Object["metadata"].(map[string]any)
@@ -108,9 +105,6 @@ func slimUntyped(u *unstructured.Unstructured, annotation string, slim func(*uns
 	if annotation != "" {
 		annotations, _ := meta["annotations"].(map[string]any)
 		c.ownedBy(textOf(annotations, annotation))
-	}
-	if slim != nil && u != nil {
-		c.object = slim(u)
 	}
 	return c
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"stoic/controller/lean"
+	"stoic/convert"
 	"stoic/schema"
 )
 
@@ -43,8 +44,13 @@ func (d *Dependents) indexers() cache.Indexers {
 	return cache.Indexers{byOwner: indexByOwner, byOrphan: indexByOrphan}
 }
 
+const slimPanicked = "Slim panicked; decisions see the object without what Slim keeps of it"
+
 func (d *Dependents) typed(o *lean.Object) *child {
-	c := slimTyped(o, d.SlimTyped)
+	c := slimTyped(o)
+	if d.SlimTyped != nil {
+		c.object = guarded(d.panics, slimPanicked, c, func() any { return d.SlimTyped(o) })
+	}
 	if d.Claims != nil {
 		c.claim = &claim{schema.LabelsOf(o.Labels), o.OwnerReferences}
 	}
@@ -52,7 +58,10 @@ func (d *Dependents) typed(o *lean.Object) *child {
 }
 
 func (d *Dependents) untyped(u *unstructured.Unstructured) *child {
-	c := slimUntyped(u, d.OwnerAnnotation, d.Slim)
+	c := slimUntyped(u, d.OwnerAnnotation)
+	if d.Slim != nil && u != nil {
+		c.object = guarded(d.panics, slimPanicked, c, func() any { return d.Slim(u) })
+	}
 	if d.Claims != nil && u != nil {
 		c.claim = &claim{schema.LabelsOf(u.GetLabels()), u.GetOwnerReferences()}
 	}
@@ -84,6 +93,15 @@ func (d *Dependents) EachOrphan(namespace string, do func(schema.Candidate)) {
 			}
 		}
 	}
+}
+
+// Claims is the selector of what an object claims of a resource. What is malformed or being deleted claims nothing, and what Claims
+// panics on does not either.
+func (o *Objects) Claims(d *Dependents, object *convert.Result) labels.Selector {
+	if d.Claims == nil || object == nil || object.Object == nil || object.Meta.DeletionTimestamp != nil {
+		return nil
+	}
+	return guarded(o.panics, "Claims panicked; the object claims nothing", object, func() labels.Selector { return d.Claims(object) })
 }
 
 // ReachOf an owner: the namespace in which it may own objects; "" is all.

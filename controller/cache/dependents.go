@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	"stoic/controller/lean"
@@ -20,6 +21,7 @@ type Dependents struct {
 	*watch.Owned
 	source Source
 	reads  reader
+	panics *authorPanics
 	// wake is called with the owner of whatever changed.
 	wake func(Owner)
 	// wakeAll is called when anything changed, of a resource whose objects concern all; or nil.
@@ -55,6 +57,7 @@ func NewDependents(from Source, typed *lean.Clients, o *watch.Owned, wake func(O
 	published := !builtin && !o.Unwatched && !o.Alternative
 	d := &Dependents{availability: newAvailability(o.Resource.Kind, published, from.Log, from.Metrics), Owned: o, source: from, wake: wake, changed: changed}
 	d.reads = &untypedReader{d}
+	d.panics = newAuthorPanics(d.log, from.Metrics.ConverterPanics.WithLabelValues(o.Resource.Kind))
 	if d.alternative = o.Alternative; builtin {
 		d.reads, d.builtin = &typedReader{d, typed.Of(o.Resource)}, true
 	}
@@ -135,6 +138,7 @@ func (d *Dependents) observe(ctx context.Context, report func(error)) {
 	_, _ = informer.AddEventHandler(d.handlers())
 	d.trouble.Store(nil)
 	d.size.empty()
+	d.panics.forgetAll(func(types.UID) bool { return true }) // what goes before it begins has no event
 	d.informer.Store(&informer)
 	go func() {
 		if cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
@@ -157,9 +161,6 @@ func (d *Dependents) handlers() cache.ResourceEventHandler {
 		return d.handlersOfReads()
 	}
 	of := func(obj any) {
-		if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-			obj = gone.Obj
-		}
 		switch c, ok := obj.(*child); {
 		case ok && c.owner().UID != "":
 			d.wake(c.owner())
@@ -169,7 +170,7 @@ func (d *Dependents) handlers() cache.ResourceEventHandler {
 	}
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { d.size.add(1); of(obj) },
-		DeleteFunc: func(obj any) { d.size.add(-1); of(obj) },
+		DeleteFunc: func(obj any) { of(d.removed(obj)) },
 		UpdateFunc: func(before, after any) {
 			was, ok1 := before.(*child)
 			is, ok2 := after.(*child)
@@ -200,8 +201,20 @@ func (d *Dependents) handlersOfReads() cache.ResourceEventHandler {
 				d.wakeAll()
 			}
 		},
-		DeleteFunc: func(any) { d.size.add(-1); d.wakeAll() },
+		DeleteFunc: func(obj any) { d.removed(obj); d.wakeAll() },
 	}
+}
+
+// removed notes that an object is gone, and returns what was last known of it.
+func (d *Dependents) removed(obj any) any {
+	d.size.add(-1)
+	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = gone.Obj
+	}
+	if c, ok := obj.(*child); ok {
+		d.panics.forgetAll(func(uid types.UID) bool { return uid == c.UID })
+	}
+	return obj
 }
 
 func (d *Dependents) same(a, b *child) bool {
@@ -212,7 +225,7 @@ func (d *Dependents) same(a, b *child) bool {
 	case d.Slim == nil && d.SlimTyped == nil:
 		return a.ResourceVersion == b.ResourceVersion
 	case d.Same != nil:
-		return d.Same(a.object, b.object)
+		return guarded(d.panics, "Same panicked; the change counts", b, func() bool { return d.Same(a.object, b.object) })
 	}
 	return reflect.DeepEqual(a.object, b.object)
 }

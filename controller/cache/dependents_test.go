@@ -10,6 +10,8 @@ import (
 	"unique"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stoic/controller/lean"
+	"stoic/controller/serve"
 	"stoic/controller/watch"
 	"stoic/schema"
 	"stoic/test/faults/apimodel"
@@ -316,7 +319,7 @@ func TestWhatComesAndGoesWakes(t *testing.T) {
 		"a child that is none":               {func(h cache.ResourceEventHandler) { h.OnUpdate(c, 7) }, 1},
 	} {
 		woken := 0
-		d := &Dependents{availability: newTestAvailability("Widget"), Owned: &watch.Owned{}, wake: func(Owner) { woken++ }}
+		d := NewDependents(Source{Metrics: serve.NewMetrics(prometheus.NewRegistry(), "test"), Log: zap.NewNop()}, nil, &watch.Owned{}, func(Owner) { woken++ }, nil)
 		test.event(d.handlers())
 		if woken != test.wakes {
 			t.Errorf("%s: woken %d times, want %d", name, woken, test.wakes)
@@ -324,10 +327,11 @@ func TestWhatComesAndGoesWakes(t *testing.T) {
 	}
 }
 
-// TestSlimUntypedIsTotal: an object of any shape keeps its name, and what is no object at all is one without a name.
+// TestSlimUntypedIsTotal: an object of any shape keeps its name, also one on which Slim panics, and what is no object at all is one
+// without a name.
 func TestSlimUntypedIsTotal(t *testing.T) {
-	slim := func(u *unstructured.Unstructured) any { return u.Object["status"] != nil }
-	r := &untypedReader{&Dependents{Owned: &watch.Owned{Resource: widgets(), Slim: slim}}}
+	slim := func(u *unstructured.Unstructured) any { return u.Object["status"].(map[string]any)["phase"] != nil }
+	r := &untypedReader{newTestDependents(t, newAPIServer(t), "", &watch.Owned{Resource: widgets(), Slim: slim}, nil)}
 	values := rapid.OneOf(rapid.Just[any](nil), rapid.String().AsAny(), rapid.Int64().AsAny(), rapid.Float64().AsAny(),
 		rapid.Just[any](map[string]any{"phase": []any{1}}), rapid.Just[any](map[string]any{"phase": "Running"}), rapid.Just[any]([]any{map[string]any{}}),
 		rapid.Just[any]([]any{map[string]any{"controller": true, "uid": 7, "name": []any{}}}), rapid.Just[any]([]any{map[string]any{"controller": "true"}, nil}))
@@ -338,7 +342,8 @@ func TestSlimUntypedIsTotal(t *testing.T) {
 			"spec": values.Draw(t, "spec"), "status": values.Draw(t, "status")}}
 		obj, err := r.slim(u)
 		c, ok := obj.(*child)
-		if err != nil || !ok || c.Name != "a" || c.object == nil {
+		_, slims := u.Object["status"].(map[string]any)
+		if err != nil || !ok || c.Name != "a" || (c.object != nil) != slims {
 			t.Fatalf("%+v, %v", obj, err)
 		}
 		if again, err := unpacked(r.slim)(obj); again != obj || err != nil {
@@ -363,11 +368,11 @@ func TestChild(t *testing.T) {
 	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	want := schema.Child{Namespace: "ns", Name: "x", UID: "u", ResourceVersion: "7", Created: created, Deleting: true, Object: "x"}
 	owner := Owner{UID: "o", APIVersion: "example.org/v1", Kind: "Widget", Namespace: "ns", Name: "a"}
-	untyped := slimUntyped(&unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{
+	d := &Dependents{Owned: &watch.Owned{OwnerAnnotation: "example.org/owner", SlimTyped: slimName, Slim: func(u *unstructured.Unstructured) any { return u.GetName() }}}
+	untyped := d.untyped(&unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{
 		"name": "x", "namespace": "ns", "uid": "u", "resourceVersion": "7", "creationTimestamp": "2026-01-02T03:04:05Z", "deletionTimestamp": "2026-01-02T03:04:06Z",
 		"ownerReferences": []any{map[string]any{"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "n"},
-			map[string]any{"apiVersion": "example.org/v1", "kind": "Widget", "name": "a", "uid": "o", "controller": true}}}}},
-		"example.org/owner", func(u *unstructured.Unstructured) any { return u.GetName() })
+			map[string]any{"apiVersion": "example.org/v1", "kind": "Widget", "name": "a", "uid": "o", "controller": true}}}}})
 	typed := &lean.Object{}
 	typed.Name, typed.Namespace, typed.UID, typed.ResourceVersion = "x", "ns", types.UID("u"), "7"
 	typed.CreationTimestamp.Time = created
@@ -375,7 +380,7 @@ func TestChild(t *testing.T) {
 	yes := true
 	typed.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: "n", UID: "n"},
 		{APIVersion: "example.org/v1", Kind: "Widget", Name: "a", UID: "o", Controller: &yes}}
-	for name, c := range map[string]*child{"untyped": untyped, "typed": slimTyped(typed, slimName)} {
+	for name, c := range map[string]*child{"untyped": untyped, "typed": d.typed(typed)} {
 		if diff := cmp.Diff(want, c.seen()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -383,7 +388,7 @@ func TestChild(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	if c := slimTyped(&lean.Object{}, nil); c.owner() != (Owner{}) || c.object != nil || !c.created.IsZero() {
+	if c := slimTyped(&lean.Object{}); c.owner() != (Owner{}) || c.object != nil || !c.created.IsZero() {
 		t.Errorf("%+v", c)
 	}
 }

@@ -69,10 +69,11 @@ func TestHeldPerChild(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			d := &Dependents{Owned: &watch.Owned{SlimTyped: c.slim}}
 			store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{byOwner: indexByOwner})
 			before := heap()
 			for i := range jobs * each {
-				if err := store.Add(slimTyped(c.make(i), c.slim)); err != nil {
+				if err := store.Add(d.typed(c.make(i))); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -29,7 +29,7 @@ type Objects struct {
 	convert   func(*unstructured.Unstructured) *convert.Result
 	client    dynamic.Interface
 	discovery discovery.ServerResourcesInterfaceWithContext
-	panics    *converterPanics
+	panics    *authorPanics
 	handlers  Handlers
 	// accepted and rejected count conversions.
 	accepted, rejected prometheus.Counter
@@ -73,7 +73,7 @@ func NewObjects(from Source, r schema.Resource, converter func(*unstructured.Uns
 		convert: converter, client: from.Client, discovery: from.Discovery, handlers: h}
 	o.contested = len(from.Unless) > 0
 	o.accepted, o.rejected = from.Metrics.Conversions.WithLabelValues(label, "accepted"), from.Metrics.Conversions.WithLabelValues(label, "rejected")
-	o.panics = newConverterPanics(o.log, from.Metrics.ConverterPanics.WithLabelValues(label))
+	o.panics = newAuthorPanics(o.log, from.Metrics.ConverterPanics.WithLabelValues(label))
 	if r.Cluster {
 		o.namespace = ""
 	}

@@ -69,7 +69,7 @@ func collected(ctx context.Context, o metav1.ListOptions, next func(context.Cont
 	return all, err
 }
 
-func cutPod(o *lean.Object) (*child, error) { return slimTyped(o, slimName), nil }
+func cutPod(o *lean.Object) (*child, error) { return slimTyped(o), nil }
 
 func TestEachPaged(t *testing.T) {
 	const number = 3*pageSize + 1
@@ -193,7 +193,7 @@ func TestListOfCarriers(t *testing.T) {
 		if len(cut) != len(p.asked)-1 {
 			t.Errorf("%d objects are cut down after %d pages", len(cut), len(p.asked))
 		}
-		cut = append(cut, slimUntyped(obj.(*unstructured.Unstructured), "", nil))
+		cut = append(cut, slimUntyped(obj.(*unstructured.Unstructured), ""))
 		return cut[len(cut)-1], nil
 	}
 	r := &listWatchResource{reads: p, client: &listWatchClient{report: func(err error) { t.Error(err) }, slim: slim}}

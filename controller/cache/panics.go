@@ -6,15 +6,16 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"stoic/convert"
 	"stoic/schema"
 )
 
-// converterPanics counts the conversions that panicked and logs each version of an object once: it is converted again at
-// every list.
-type converterPanics struct {
+// authorPanics counts the panics of what authors wrote and informers call: converters, Slim, Same, Claims. A panic in the goroutine of
+// an informer would end the process, and again after each start. Each version of an object is logged once: it is read again at every list.
+type authorPanics struct {
 	log   *zap.Logger
 	count prometheus.Counter
 
@@ -22,25 +23,38 @@ type converterPanics struct {
 	logged map[types.UID]string // the last version of an object that was logged
 }
 
-func newConverterPanics(log *zap.Logger, count prometheus.Counter) *converterPanics {
-	return &converterPanics{log: log, count: count, logged: map[types.UID]string{}}
+func newAuthorPanics(log *zap.Logger, count prometheus.Counter) *authorPanics {
+	return &authorPanics{log: log, count: count, logged: map[types.UID]string{}}
 }
 
 // note what a conversion has come to. The cache does not keep the stack.
-func (c *converterPanics) note(result *convert.Result) {
+func (c *authorPanics) note(result *convert.Result) {
 	if result.Panic == nil {
 		return
 	}
-	c.count.Inc()
-	stack := result.Panic.Stack
+	c.add("the converter panicked; the object is rejected", result, result.Panic)
 	result.Panic.Stack = nil
-	if meta := result.Meta; c.isNew(meta.UID, meta.ResourceVersion) {
-		c.log.Error("the converter panicked; the object is rejected", zap.String("object", schema.Clean(result.Key(), 400)), zap.String("uid", string(meta.UID)),
-			zap.String("resourceVersion", meta.ResourceVersion), zap.String("panic", result.Panic.Cause), zap.ByteString("stack", stack))
+}
+
+func (c *authorPanics) add(message string, about metav1.ObjectMetaAccessor, p *convert.Panic) {
+	c.count.Inc()
+	if meta := about.GetObjectMeta(); c.isNew(meta.GetUID(), meta.GetResourceVersion()) {
+		c.log.Error(message, zap.String("object", schema.Clean(meta.GetNamespace()+"/"+meta.GetName(), 400)), zap.String("uid", string(meta.GetUID())),
+			zap.String("resourceVersion", meta.GetResourceVersion()), zap.String("panic", p.Cause), zap.ByteString("stack", p.Stack))
 	}
 }
 
-func (c *converterPanics) isNew(uid types.UID, version string) bool {
+// guarded calls what an author wrote about an object. If it panics, the answer is the zero value, and message says what follows from that.
+func guarded[T any](c *authorPanics, message string, about metav1.ObjectMetaAccessor, call func() T) (answer T) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.add(message, about, convert.NewPanic(p))
+		}
+	}()
+	return call()
+}
+
+func (c *authorPanics) isNew(uid types.UID, version string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	was, known := c.logged[uid]
@@ -48,7 +62,7 @@ func (c *converterPanics) isNew(uid types.UID, version string) bool {
 	return !known || was != version
 }
 
-func (c *converterPanics) forgetAll(gone func(types.UID) bool) {
+func (c *authorPanics) forgetAll(gone func(types.UID) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	maps.DeleteFunc(c.logged, func(uid types.UID, _ string) bool { return gone(uid) })

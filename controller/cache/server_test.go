@@ -69,10 +69,12 @@ func (s *apiServer) serve(r schema.Resource, status bool) {
 	s.Serve(apimodel.Resource{Group: r.Group, Version: r.Version, Plural: r.Plural, Kind: r.Kind, Namespaced: !r.Cluster, Status: status})
 }
 
+func (s *apiServer) config() *rest.Config { return &rest.Config{Host: s.URL, QPS: -1} }
+
 // source of a cache that reads from this server, and the typed clients.
 func (s *apiServer) source(t *testing.T, namespace string) (Source, *lean.Clients) {
 	t.Helper()
-	config := &rest.Config{Host: s.URL, QPS: -1}
+	config := s.config()
 	untyped, err1 := lean.NewUntyped(config)
 	typed, err2 := lean.NewClients(config, nil)
 	found, err3 := discovery.NewDiscoveryClientForConfig(config)

@@ -38,7 +38,7 @@ func NewMetrics(registry prometheus.Registerer, prefix string) *Metrics {
 	}
 	m.WatchErrors = counter("watch_errors_total", "Lists and watches that failed.", "kind")
 	m.LiveReads = counter("live_reads_total", "Reconciles that read from the API server because the caches lagged.", "kind")
-	m.ConverterPanics = counter("converter_panics_total", "Objects on which the converter panicked; each is rejected. Anything but 0 is a defect.", "kind")
+	m.ConverterPanics = counter("converter_panics_total", "Panics while objects were read: of the converter, which rejects the object, or of Slim, Same or Claims of owned resources. Anything but 0 is a defect.", "kind")
 	m.Conversions = counter("objects_converted_total", "Objects that were read and converted, by result: accepted, or rejected for what its events say.", "kind", "result")
 	m.Events = counter("events_total", "Events, by result: sent, known (the API server had it), refused, late (not sent for most of an hour), postponed (no room; asked for again).", "result")
 	m.Panics = prometheus.NewCounter(prometheus.CounterOpts{Name: prefix + "_panics_total", Help: "Reconciles that panicked. Anything but 0 is a defect."})

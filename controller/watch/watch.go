@@ -72,7 +72,8 @@ type Owned struct {
 	// when their owner goes: a finalizer must. "": children have owner references. Only untyped reads see it.
 	OwnerAnnotation string
 	// Slim is what the cache keeps of an object; nil: metadata alone. It may be called with anything that a CRD lets
-	// through, and may not keep what it is given.
+	// through, and may not keep what it is given. Of a child on which it panics all the same schema.Child.Object is nil, and the panic is
+	// counted and logged: a Decide that asserts the type of what Slim keeps then panics, too, for the objects that see that child alone.
 	Slim func(*unstructured.Unstructured) any
 	// SlimTyped takes the place of Slim for pods and services, which are then read without decoding what lean.Object does
 	// not hold.
@@ -80,7 +81,8 @@ type Owned struct {
 	// Names are the labels and annotations that SlimTyped reads; others are not there.
 	Names []string
 	// Same says whether two of what Slim returns lead to the same decisions: a change in between wakes no reconcile; nil:
-	// reflect.DeepEqual. It is not asked for children of which metadata alone is kept: of them every change counts.
+	// reflect.DeepEqual. It is not asked for children of which metadata alone is kept: of them every change counts. So does one on
+	// which it panics.
 	Same func(a, b any) bool
 	// Through lists resources that the watch owns, too. What an object of theirs controls is seen among the children: the
 	// pods of an owned batch/v1 Job. Its changes wake the owner of that object. Labels must hold for such children as well.
@@ -90,7 +92,7 @@ type Owned struct {
 	// and are not being deleted are Children.Orphans of the oldest owner that claims them, and of no other: two owners never
 	// take turns. What it does not select of the owner's children is in Children.Unclaimed. Nothing is written unless a plan
 	// says so: see schema.Candidate. Labels and owner references of all objects that Selector selects are kept in memory; with
-	// SlimTyped, Names must have the labels. A cluster-scoped owner claims in all namespaces. What names its owner by
+	// SlimTyped, Names must have the labels. An owner on which it panics claims nothing. A cluster-scoped owner claims in all namespaces. What names its owner by
 	// OwnerAnnotation has one, and what is seen through another child is not claimed.
 	Claims func(owner *convert.Result) labels.Selector
 	// Unwatched: objects of the resource are neither listed nor watched, so the operator needs the permissions to create and

@@ -40,8 +40,8 @@ func work() []Alert {
 		{
 			Name: "TrainingOperatorConverterPanics", Severity: Warning,
 			Expression:  by("sum", "kind", "increase(training_operator_converter_panics_total[1h])") + " > 0",
-			Summary:     "The training operator's converter has panicked on an object, which is a defect.",
-			Description: at + ` has panicked while it read an object of kind {{ $labels.kind }} within the last hour. That object is rejected, and the others are not disturbed; the log has the stack.`,
+			Summary:     "The training operator has panicked while it read an object, which is a defect.",
+			Description: at + ` has panicked while it read an object of kind {{ $labels.kind }} within the last hour. That object is rejected, or, if it belongs to a job, that job may not get further. The others are not disturbed; the log has the stack.`,
 		},
 		{
 			Name: "TrainingOperatorLiveReads", Severity: Warning, For: 15 * time.Minute,
