@@ -16,7 +16,8 @@ import (
 // and again before something is created in the place of children that went. An API server may answer a new watch from a
 // past in which the object was not yet finished, suspended or scaled, or in which its pods still ran; and a watch that
 // lags shows an object that is deleted while the garbage collector takes its children. What is written to the object
-// itself then is refused by its resourceVersion; its children have no such guard.
+// itself then is refused by its resourceVersion; its children have no such guard. The caches of optional resources count where the
+// object has a finalizer, which this plan or a later one removes: it may guard children of theirs.
 //
 //	the object is                        and the caches of its children
 //	new: nothing was written for it      -                                 apply the plan
@@ -32,8 +33,11 @@ func (a *Applier) verifyFresh(ctx context.Context, seen *schema.Observed, writte
 	uid, version := head.Meta.UID, head.Meta.ResourceVersion
 	children, required := 0, []int(nil)
 	for i, d := range a.Dependents {
-		if !a.isOptional(d.Resource) {
+		switch {
+		case !a.isOptional(d.Resource):
 			children += len(seen.Of(d.Resource))
+			required = append(required, i)
+		case len(head.Meta.Finalizers) > 0 && !d.Unwatched && d.Known():
 			required = append(required, i)
 		}
 	}
