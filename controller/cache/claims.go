@@ -74,8 +74,13 @@ func (d *Dependents) OnOrphan(do func(schema.Candidate)) { d.orphan = do }
 
 // EachOrphan calls do for the objects without controller in a namespace; "" is all.
 func (d *Dependents) EachOrphan(namespace string, do func(schema.Candidate)) {
-	informer := d.informer.Load()
-	if informer == nil || d.Claims == nil {
+	if informer := d.informer.Load(); informer != nil {
+		d.eachOrphanOf(informer, namespace, do)
+	}
+}
+
+func (d *Dependents) eachOrphanOf(informer *cache.SharedIndexInformer, namespace string, do func(schema.Candidate)) {
+	if d.Claims == nil {
 		return
 	}
 	namespaces := []string{namespace}

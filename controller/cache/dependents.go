@@ -242,15 +242,8 @@ func indexByOwner(obj any) ([]string, error) {
 // and all objects without controller among Orphans, until Claim has looked at their labels. A child in another namespace that claims a
 // namespaced owner is none of its children; garbage collection removes it, but not at once.
 func (d *Dependents) Of(owner *schema.Head) schema.Children {
-	found := schema.Children{Resource: d.Resource}
-	if found.Unknown, found.Why, found.Absent = d.unknown(); found.Unknown {
-		d.missed.Store(true) // before the look that counts, so that a change in between is not missed
-		if found.Unknown, found.Why, found.Absent = d.unknown(); found.Unknown {
-			return found
-		}
-	}
-	informer := d.informer.Load()
-	if informer == nil {
+	found, informer := d.look()
+	if found.Unknown || informer == nil {
 		return found
 	}
 	objects, err := (*informer).GetIndexer().ByIndex(byOwner, string(owner.Meta.UID))
@@ -267,34 +260,40 @@ func (d *Dependents) Of(owner *schema.Head) schema.Children {
 			found.Items = append(found.Items, c.seen())
 		}
 	}
-	d.EachOrphan(ReachOf(owner), func(o schema.Candidate) { found.Orphans = append(found.Orphans, o) })
+	d.eachOrphanOf(informer, ReachOf(owner), func(o schema.Candidate) { found.Orphans = append(found.Orphans, o) })
 	return found
 }
 
 // All returns every cached object, or why they are not known.
 func (d *Dependents) All() schema.Children {
-	found := schema.Children{Resource: d.Resource}
-	if found.Unknown, found.Why, found.Absent = d.unknown(); found.Unknown {
-		d.missed.Store(true) // as in Of
-		if found.Unknown, found.Why, found.Absent = d.unknown(); found.Unknown {
-			return found
-		}
+	found, informer := d.look()
+	if found.Unknown || informer == nil {
+		return found
 	}
-	if informer := d.informer.Load(); informer != nil {
-		for _, obj := range (*informer).GetStore().List() {
-			if c, ok := obj.(*child); ok {
-				found.Items = append(found.Items, c.seen())
-			}
+	for _, obj := range (*informer).GetStore().List() {
+		if c, ok := obj.(*child); ok {
+			found.Items = append(found.Items, c.seen())
 		}
 	}
 	return found
 }
 
-func (d *Dependents) unknown() (unknown bool, why string, absent bool) {
+// look returns the informer that knows the children, nil if nothing is watched, or why they are not known. The informer that was asked is the
+// one to read from: if it ends meanwhile, there is none, or another one that has read nothing yet.
+func (d *Dependents) look() (found schema.Children, informer *cache.SharedIndexInformer) {
+	found.Resource, informer = d.Resource, d.informer.Load()
+	if found.Unknown, found.Why, found.Absent = d.unknown(informer); found.Unknown {
+		d.missed.Store(true) // before the look that counts, so that a change in between is not missed
+		informer = d.informer.Load()
+		found.Unknown, found.Why, found.Absent = d.unknown(informer)
+	}
+	return found, informer
+}
+
+func (d *Dependents) unknown(informer *cache.SharedIndexInformer) (unknown bool, why string, absent bool) {
 	if d.Unwatched {
 		return false, "", false
 	}
-	informer := d.informer.Load()
 	switch trouble := d.trouble.Load(); {
 	case informer != nil && (*informer).HasSynced():
 		return false, "", false
@@ -308,7 +307,7 @@ func (d *Dependents) unknown() (unknown bool, why string, absent bool) {
 
 // Known says whether the children can be seen.
 func (d *Dependents) Known() bool {
-	unknown, _, _ := d.unknown()
+	unknown, _, _ := d.unknown(d.informer.Load())
 	return !unknown
 }
 
