@@ -53,11 +53,21 @@ func (c *Controller) wakeClaimants(d *cache.Dependents, orphan schema.Candidate)
 	}
 }
 
-// yielded: an object claims nothing any more. What it claimed may have another claimant, for which there is no other event.
-func (r *watcher) yielded(object *convert.Result) {
+// yielded: an object is gone (after is nil), or may not claim any more what it has claimed. That may have another claimant, for which there is
+// no other event.
+func (r *watcher) yielded(before, after *convert.Result) {
 	for _, d := range r.dependents {
-		r.wakeOrphans(d, cache.ReachOf(object.Head))
+		if after == nil || r.claimsOthers(d, before, after) {
+			r.wakeOrphans(d, cache.ReachOf(before.Head))
+		}
 	}
+}
+
+// claimsOthers says whether an object has claimed what it, or the one that took its name, does not claim any more. A selector of all
+// objects and one of none read the same.
+func (r *watcher) claimsOthers(d *cache.Dependents, before, after *convert.Result) bool {
+	was, is := r.objects.Claims(d, before), r.objects.Claims(d, after)
+	return was != nil && (is == nil || before.Meta.UID != after.Meta.UID || was.String() != is.String() || was.Empty() != is.Empty())
 }
 
 // wakeOrphans queues the objects that claim what has no controller in a namespace; "" is all.

@@ -51,8 +51,13 @@ func newGathering(t *testing.T, others ...string) *gathering {
 	})
 	owned := &Owned{Resource: schema.Pods(), Claims: func(owner *convert.Result) labels.Selector {
 		gathers := owner.Object.(*gatherer).Spec.Gathers
-		if gathers == "panic" {
+		switch gathers {
+		case "panic":
 			panic("oh")
+		case "":
+			return labels.Everything()
+		case "nothing":
+			return labels.Nothing()
 		}
 		return labels.SelectorFromSet(labels.Set{"for": gathers})
 	}}
@@ -255,6 +260,43 @@ func TestClaimantThatYields(t *testing.T) {
 		defer g.mu.Unlock()
 		return g.last["a"].Rejection != nil && saw(g.last["a"]) == "p; ; "
 	})
+}
+
+// TestClaimantThatSelectsOthers: when the oldest claimant of an orphan that it has not adopted selects other objects, or none, the next one
+// is woken. An empty selector and none at all read the same.
+func TestClaimantThatSelectsOthers(t *testing.T) {
+	for name, edit := range map[string]struct{ before, after string }{"others": {"x", "y"}, "none": {"", "nothing"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newGathering(t)
+			g.gatherer("a", "1", edit.before)
+			g.gatherer("b", "2", "x")
+			g.refuse = func(verb, resource, _ string) *refusing {
+				if verb == "PATCH" && resource == "pods" {
+					return &refusing{403, metav1.StatusReasonForbidden, "not yet"}
+				}
+				return nil
+			}
+			start(t, g.controller)
+			g.pod("p", "x")
+			eventually(t, "the patch that is refused", func() bool { return g.count("PATCH pods p") > 0 })
+			eventually(t, "the younger one to be looked at", func() bool {
+				g.mu.Lock()
+				defer g.mu.Unlock()
+				_, seen := g.last["b"]
+				return seen
+			})
+			w := g.controller.watchers[0]
+			eventually(t, "the reconciles to end", func() bool { return w.queue.Len() == 0 && w.idle() })
+			g.locked(func() {
+				g.refuse = nil
+				o := maps.Clone(g.At(gatherersPath + "a"))
+				o["spec"] = map[string]any{"gathers": edit.after}
+				g.store(gatherersPath+"a", o)
+			})
+			g.awaitOwners(t, "p", "Gatherer b!")
+		})
+	}
 }
 
 // TestClaimsPanic: an owner on which Claims panics claims nothing; the others are not disturbed.

@@ -104,14 +104,12 @@ func (r *watcher) updated(before, after *convert.Result) {
 		return // the event of our own write
 	}
 	r.enqueue(after)
-	if before.Object != nil && (after.Object == nil || before.Meta.UID != after.Meta.UID || after.Meta.DeletionTimestamp != nil) {
-		r.yielded(before)
-	}
+	r.yielded(before, after)
 }
 
 func (r *watcher) deleted(last *convert.Result) {
 	r.forget(last.Meta.UID)
-	r.yielded(last)
+	r.yielded(last, nil)
 	r.enqueue(last) // an object of the same name may be there already
 }
 
