@@ -45,6 +45,8 @@ type entry struct {
 	pendingSince time.Time
 	// waiting: a reconcile was put off, or must follow, and the next event of the object itself must queue it although it is our own.
 	waiting bool
+	// followed is when a reconcile was last made to follow a write of the whole object.
+	followed time.Time
 }
 
 // Patience is how long a reconcile waits for its caches, FollowedPatience how long for those that a patch follows.
@@ -96,7 +98,8 @@ func (s *Store) WroteObject(uid types.UID, version string) {
 }
 
 // WroteWholeObject does so for a write by which the spec may have changed, too, as an admission webhook may do. The object is decided
-// on again when a cache shows it: the next event of the object queues it, even if that is of a later write of our own.
+// on again when a cache shows it: the next event of the object queues it, even if that is of a later write of our own. That is so once in
+// Patience: a decision whose status is another one each time would otherwise follow itself for ever.
 func (s *Store) WroteWholeObject(uid types.UID, version string) {
 	if version == "" {
 		return
@@ -104,7 +107,13 @@ func (s *Store) WroteWholeObject(uid types.UID, version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.of(uid)
-	e.writtenAt, e.object, e.waiting = s.now(), Newer(e.object, version), true
+	now := s.now()
+	e.writtenAt, e.object = now, Newer(e.object, version)
+	if now.Sub(e.followed) < Patience {
+		e.echo = version
+		return
+	}
+	e.waiting, e.followed = true, now
 }
 
 // RequireChildVersion notes the version that a write of a child returned, or that the cache must have reached for another reason; an

@@ -161,6 +161,11 @@ func TestWroteWholeObject(t *testing.T) {
 	if at, _ := s.Written("uid"); !at.Equal(now) {
 		t.Errorf("written at %s", at)
 	}
+	s.WroteWholeObject("uid", "12")
+	if !s.IsOwnEcho("uid", "12") {
+		t.Error("the write of the reconcile that followed a write is followed by another reconcile")
+	}
+	now = now.Add(Patience)
 	s.WroteWholeObject("uid", "20")
 	if got := (versions{"11", "", ""}).check(s); got != Behind {
 		t.Errorf("a cache below our own write: %v, want behind", got)

@@ -47,7 +47,7 @@ type Watch struct {
 	// StatusInObject: where the CRD has no status subresource, the status is written through the object itself. Otherwise
 	// nothing is done for objects of such a CRD, and their authors get an event. Each such write raises metadata.generation, for
 	// which status.observedGeneration allows; an event that names the generation may be sent once more. As an admission webhook may
-	// change the spec with such a write, the object is reconciled after it.
+	// change the spec with such a write, the object is reconciled after it, once in ten seconds at most.
 	StatusInObject bool
 	// Count is called when what a plan counts is written, and when an event that counts is sent; of the object, resource, name,
 	// namespace and UID are known then. It may be called from several goroutines. nil: nothing is counted.
