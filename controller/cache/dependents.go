@@ -212,7 +212,7 @@ func (d *Dependents) removed(obj any) any {
 		obj = gone.Obj
 	}
 	if c, ok := obj.(*child); ok {
-		d.panics.forgetAll(func(uid types.UID) bool { return uid == c.UID })
+		d.panics.forget(c.UID)
 	}
 	return obj
 }

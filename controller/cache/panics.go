@@ -62,6 +62,12 @@ func (c *authorPanics) isNew(uid types.UID, version string) bool {
 	return !known || was != version
 }
 
+func (c *authorPanics) forget(uid types.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.logged, uid)
+}
+
 func (c *authorPanics) forgetAll(gone func(types.UID) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
