@@ -18,8 +18,8 @@ type Schema struct {
 	Rules int
 
 	namespaced bool
-	status     bool   // status is a subresource: the API server ignores it where an object is created
-	replicas   string // path of the replicas of the scale subresource, such as .spec.replicas; empty if there is none
+	status     bool // status is a subresource: the API server ignores it where an object is created
+	scale      *apiextensionsv1.CustomResourceSubresourceScale
 	root       *schemaNode
 	metadata   *schemaNode
 }
@@ -79,10 +79,7 @@ func structuralVersion(crd *apiextensionsv1.CustomResourceDefinition, version *a
 		namespaced: crd.Spec.Scope != apiextensionsv1.ClusterScoped,
 	}
 	if sub := version.Subresources; sub != nil {
-		s.status = sub.Status != nil
-		if sub.Scale != nil {
-			s.replicas = sub.Scale.SpecReplicasPath
-		}
+		s.status, s.scale = sub.Status != nil, sub.Scale.DeepCopy()
 	}
 	var err error
 	if s.root, s.Rules, err = structuralNode(version.Schema.OpenAPIV3Schema); err != nil {
@@ -146,7 +143,7 @@ func (in *inspection) whole(s *Schema, raw map[string]any) {
 		delete(prepared, "status")
 	}
 	in.inspect(s.root, prepared)
-	in.scale(s, prepared)
+	in.scale(s.scale, prepared)
 }
 
 // constant checks a field that says what the object is. A file may lack it.

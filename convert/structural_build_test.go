@@ -100,30 +100,3 @@ func TestStructuralRules(t *testing.T) {
 		t.Errorf("%v, %+v", err, all)
 	}
 }
-
-// TestStructuralSubresources: replicas of the scale subresource are a count, and status is not looked at if it is a
-// subresource.
-func TestStructuralSubresources(t *testing.T) {
-	root := &props{}
-	if err := yaml.Unmarshal([]byte(`{type: object, properties: {spec: {type: object, properties: {count: {type: integer}}},
-		status: {type: object, properties: {count: {type: integer}}}}}`), root); err != nil {
-		t.Fatal(err)
-	}
-	crd := resourceOf(root)
-	crd.Spec.Versions[0].Subresources = &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{},
-		Scale: &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: ".spec.count", StatusReplicasPath: ".status.count"}}
-	all, err := Structural(crd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for n, want := range map[any]string{
-		int64(3):       "",
-		int64(-1):      "error: spec.count: found number -1, must be greater than or equal to 0 [OutOfRange]\n",
-		int64(1) << 40: "error: spec.count: found number 1099511627776, must be less than or equal to 2147483647 [OutOfRange]\n",
-	} {
-		got := describeChecked(checkStructural(all[0], widget(map[string]any{"spec": map[string]any{"count": n}, "status": map[string]any{"count": "x"}})))
-		if got != want {
-			t.Errorf("%v: %q, want %q", n, got, want)
-		}
-	}
-}

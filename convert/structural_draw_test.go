@@ -18,7 +18,26 @@ type props = apiextensionsv1.JSONSchemaProps
 func drawSchema(t *rapid.T) *props {
 	root := drawObject(t, 3)
 	root.Properties["spec"] = *drawNode(t, 2)
+	if chance(t, 30) {
+		root.Properties["status"] = *drawNode(t, 2)
+	}
 	return root
+}
+
+// drawSubresources draws whether the status and the scale are subresources of a resource whose schema drawSchema has drawn.
+func drawSubresources(t *rapid.T) *apiextensionsv1.CustomResourceSubresources {
+	sub := &apiextensionsv1.CustomResourceSubresources{}
+	if chance(t, 30) {
+		sub.Status = &apiextensionsv1.CustomResourceSubresourceStatus{}
+	}
+	if chance(t, 50) {
+		sub.Scale = &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: ".spec." + rapid.SampledFrom([]string{"replicas", "alpha.replicas"}).Draw(t, "path"),
+			StatusReplicasPath: ".status.replicas"}
+		if chance(t, 50) {
+			sub.Scale.LabelSelectorPath = new(rapid.SampledFrom([]string{".spec.name", ".status.name"}).Draw(t, "selector"))
+		}
+	}
+	return sub
 }
 
 var fieldNames = []string{"alpha", "beta", "gamma", "delta", "replicas", "name"}

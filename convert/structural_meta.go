@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -196,22 +197,52 @@ func (in *inspection) embedded(n *schemaNode, value map[string]any) {
 	in.anyMetadata(meta, false)
 }
 
-// scale checks the replicas of the scale subresource.
-func (in *inspection) scale(s *Schema, prepared map[string]any) {
-	if s.replicas == "" {
+// scale checks the fields to which the paths of the scale subresource lead. An API server reads them by their Go types,
+// whatever the schema says: 3.0 is no integer there, and null neither an integer nor a string.
+func (in *inspection) scale(sub *apiextensionsv1.CustomResourceSubresourceScale, prepared map[string]any) {
+	if sub == nil {
 		return
 	}
+	in.reach(sub.SpecReplicasPath, prepared, in.count)
+	in.reach(sub.StatusReplicasPath, prepared, in.count)
+	if sub.LabelSelectorPath == nil {
+		return
+	}
+	in.reach(*sub.LabelSelectorPath, prepared, func(value any) {
+		if _, ok := value.(string); !ok {
+			in.mismatch(text, value)
+		}
+	})
+}
+
+// reach checks the value to which a path such as .spec.replicas leads, if it leads anywhere.
+func (in *inspection) reach(to string, prepared map[string]any, check func(any)) {
 	at := in.at
 	defer func() { in.at = at }()
 	var value any = prepared
-	for _, key := range strings.Split(strings.TrimPrefix(s.replicas, "."), ".") {
+	for _, key := range strings.Split(strings.TrimPrefix(to, "."), ".") {
+		if value == nil {
+			return
+		}
 		fields, ok := value.(map[string]any)
+		if !ok {
+			in.mismatch(object, value)
+			return
+		}
 		if value, ok = fields[key]; !ok {
 			return
 		}
 		in.enterMember(fields, key)
 	}
-	if v, ok := numberOf(value); ok {
-		in.integral(&Shape{form: integer, max: math.MaxInt32}, v)
+	check(value)
+}
+
+// count checks a number of replicas.
+func (in *inspection) count(value any) {
+	v, ok := numberOf(value)
+	if !ok {
+		in.mismatch(integer, value)
+	} else if in.integral(&Shape{form: integer, max: math.MaxInt32}, v) && !v.whole {
+		in.Problem(schema.TypeMismatch, in.found(v), in.wanted(integer), "write it without a fraction or an exponent")
 	}
 }

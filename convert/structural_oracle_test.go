@@ -3,6 +3,7 @@ package convert
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -14,7 +15,9 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"pgregory.net/rapid"
 
 	"stoic/schema"
 )
@@ -23,9 +26,26 @@ import (
 type oracle struct {
 	structural *structuralschema.Structural
 	validator  validation.SchemaValidator
+	sub        apiextensionsv1.CustomResourceSubresources
 }
 
-func newOracle(root *apiextensionsv1.JSONSchemaProps) (*oracle, error) {
+// bothOf are our check and the API server's of the same schema.
+func bothOf(t rapid.TB, root *props, sub *apiextensionsv1.CustomResourceSubresources) (*Schema, *oracle) {
+	t.Helper()
+	o, err := newOracle(root, sub)
+	if err != nil {
+		t.Fatalf("not structural: %v", err)
+	}
+	crd := resourceOf(root)
+	crd.Spec.Versions[0].Subresources = sub
+	all, err := Structural(crd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all[0], o
+}
+
+func newOracle(root *props, sub *apiextensionsv1.CustomResourceSubresources) (*oracle, error) {
 	var internal apiextensions.JSONSchemaProps
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(root, &internal, nil); err != nil {
 		return nil, err
@@ -38,7 +58,10 @@ func newOracle(root *apiextensionsv1.JSONSchemaProps) (*oracle, error) {
 		return nil, faults.ToAggregate()
 	}
 	validator, _, err := validation.NewSchemaValidator(&internal)
-	return &oracle{structural, validator}, err
+	if sub == nil {
+		sub = &apiextensionsv1.CustomResourceSubresources{}
+	}
+	return &oracle{structural, validator, *sub}, err
 }
 
 // judge says why the API server refuses an object, and which fields it drops. It does not look at the metadata.
@@ -50,7 +73,10 @@ func (o *oracle) judge(raw map[string]any) (refusal string, dropped []string) {
 		return err.Error(), dropped
 	}
 	defaulting.Default(u, o.structural)
-	var all []string
+	if o.sub.Status != nil {
+		delete(u, "status")
+	}
+	all := o.scale(u)
 	for _, err := range validation.ValidateCustomResource(nil, u, o.validator) {
 		all = append(all, err.Error())
 	}
@@ -63,6 +89,29 @@ func (o *oracle) judge(raw map[string]any) (refusal string, dropped []string) {
 	return strings.Join(all, "; "), dropped
 }
 
+// scale says what the API server minds of the fields to which the paths of the scale subresource lead.
+func (o *oracle) scale(u map[string]any) (minds []string) {
+	scale := o.sub.Scale
+	if scale == nil {
+		return nil
+	}
+	keys := func(path string) []string { return strings.Split(strings.TrimPrefix(path, "."), ".") }
+	for _, path := range []string{scale.SpecReplicasPath, scale.StatusReplicasPath} {
+		n, _, err := unstructured.NestedInt64(u, keys(path)...)
+		if err != nil {
+			minds = append(minds, err.Error())
+		} else if n < 0 || n > math.MaxInt32 {
+			minds = append(minds, fmt.Sprintf("%s: %d is out of range", path, n))
+		}
+	}
+	if scale.LabelSelectorPath != nil {
+		if _, _, err := unstructured.NestedString(u, keys(*scale.LabelSelectorPath)...); err != nil {
+			minds = append(minds, err.Error())
+		}
+	}
+	return minds
+}
+
 // agree holds one object against the API server's code. It says what differs, or nothing.
 func agree(s *Schema, o *oracle, raw map[string]any) string {
 	refusal, dropped := o.judge(raw)
@@ -71,6 +120,10 @@ func agree(s *Schema, o *oracle, raw map[string]any) string {
 		// A stated exception: the API server lets a list through where a string has a format.
 		got.Problems = slices.DeleteFunc(got.Problems, func(p schema.Problem) bool { return p.Found == "a list" && p.Want == "be a string" })
 	}
+	if o.sub.Status != nil { // it is dropped as a whole, with whatever of it has the wrong type
+		dropped = slices.DeleteFunc(dropped, inStatus)
+		got.Warnings = slices.DeleteFunc(got.Warnings, func(p schema.Problem) bool { return inStatus(p.Path) })
+	}
 	if (refusal != "") != (len(got.Problems) > 0) {
 		return fmt.Sprintf("API server: %s\nours: %v", refusal, got.Problems)
 	}
@@ -78,4 +131,8 @@ func agree(s *Schema, o *oracle, raw map[string]any) string {
 		return fmt.Sprintf("API server drops %v\nours: %v", dropped, got.Warnings)
 	}
 	return ""
+}
+
+func inStatus(path string) bool {
+	return strings.HasPrefix(path, "status.") || strings.HasPrefix(path, "status[")
 }

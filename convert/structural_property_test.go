@@ -21,21 +21,14 @@ import (
 func TestStructuralLikeAPIServer(t *testing.T) {
 	taken, refused := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		root := drawSchema(t)
-		o, err := newOracle(root)
-		if err != nil {
-			t.Fatalf("not structural: %v", err)
-		}
-		all, err := Structural(resourceOf(root))
-		if err != nil {
-			t.Fatal(err)
-		}
+		root, sub := drawSchema(t), drawSubresources(t)
+		s, o := bothOf(t, root, sub)
 		for range 20 {
 			raw := widget(drawFields(t, root, 4))
-			if differs := agree(all[0], o, raw); differs != "" {
-				t.Fatalf("%s\nschema %s\nobject %s", differs, schema.JSON(root), schema.JSON(raw))
+			if differs := agree(s, o, raw); differs != "" {
+				t.Fatalf("%s\nschema %s\nsubresources %s\nobject %s", differs, schema.JSON(root), schema.JSON(sub), schema.JSON(raw))
 			}
-			if len(checkStructural(all[0], raw).Problems) == 0 {
+			if len(checkStructural(s, raw).Problems) == 0 {
 				taken++
 			} else {
 				refused++

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -34,17 +35,15 @@ func TestStructuralGolden(t *testing.T) {
 // schemaIn reads a schema from YAML.
 func schemaIn(t testing.TB, text string) (*Schema, *oracle) {
 	t.Helper()
+	return subresourcesIn(t, text, nil)
+}
+
+// subresourcesIn is schemaIn for a resource that has subresources.
+func subresourcesIn(t testing.TB, text string, sub *apiextensionsv1.CustomResourceSubresources) (*Schema, *oracle) {
+	t.Helper()
 	root := &props{}
 	if err := yaml.UnmarshalStrict([]byte(text), root); err != nil {
 		t.Fatal(err)
 	}
-	o, err := newOracle(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := Structural(resourceOf(root))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all[0], o
+	return bothOf(t, root, sub)
 }

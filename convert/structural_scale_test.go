@@ -1,0 +1,58 @@
+package convert
+
+import (
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/json"
+)
+
+// TestStructuralScale: what the paths of the scale subresource lead to is an integer that was written as one, and a string.
+// A status is not looked at if it is a subresource.
+func TestStructuralScale(t *testing.T) {
+	const digits = "must be an integer; write it without a fraction or an exponent [TypeMismatch]\n"
+	for object, says := range map[string]string{
+		`{}`:                                        "",
+		`{"spec":{"size":{}}}`:                      "",
+		`{"spec":{"size":null}}`:                    "",
+		`{"spec":{"size":{"count":3}}}`:             "",
+		`{"spec":{"size":{"count":-1}}}`:            "error: spec.size.count: found number -1, must be greater than or equal to 0 [OutOfRange]\n",
+		`{"spec":{"size":{"count":1e9}}}`:           "error: spec.size.count: found number 1000000000, " + digits,
+		`{"spec":{"size":{"count":3.0}}}`:           "error: spec.size.count: found number 3, " + digits,
+		`{"spec":{"size":{"count":2.5}}}`:           "error: spec.size.count: found number 2.5, must be an integer [TypeMismatch]\n",
+		`{"spec":{"size":{"count":1e300}}}`:         "error: spec.size.count: found number 1e+300, must be less than or equal to 2147483647 [OutOfRange]\n",
+		`{"spec":{"size":{"count":1099511627776}}}`: "error: spec.size.count: found number 1099511627776, must be less than or equal to 2147483647 [OutOfRange]\n",
+		`{"spec":{"size":{"count":null}}}`:          "error: spec.size.count: found null, must be an integer [TypeMismatch]\n",
+		`{"spec":{"size":{"count":"3"}}}`:           "error: spec.size.count: found string \"3\", must be an integer; remove the quotes [TypeMismatch]\n",
+		`{"spec":{"size":{"count":{}}}}`:            "error: spec.size.count: found an object, must be an integer [TypeMismatch]\n",
+		`{"spec":{"size":3}}`:                       "error: spec.size: found number 3, must be an object [TypeMismatch]\n",
+		`{"spec":{"selector":"a=b"}}`:               "",
+		`{"spec":{"selector":null}}`:                "error: spec.selector: found null, must be a string [TypeMismatch]\n",
+		`{"spec":{"selector":5}}`:                   "error: spec.selector: found number 5, must be a string; quote it: \"5\" [TypeMismatch]\n",
+		`{"status":{"count":3}}`:                    "",
+		`{"status":{"count":-1}}`:                   "error: status.count: found number -1, must be greater than or equal to 0 [OutOfRange]\n",
+		`{"status":{"count":3.0}}`:                  "error: status.count: found number 3, " + digits,
+		`{"status":{"count":null}}`:                 "error: status.count: found null, must be an integer [TypeMismatch]\n",
+	} {
+		for _, status := range []*apiextensionsv1.CustomResourceSubresourceStatus{nil, {}} {
+			s, o := subresourcesIn(t, `{type: object, properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true},
+				status: {type: object, x-kubernetes-preserve-unknown-fields: true}}}`, &apiextensionsv1.CustomResourceSubresources{Status: status,
+				Scale: &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: ".spec.size.count", StatusReplicasPath: ".status.count",
+					LabelSelectorPath: new(".spec.selector")}})
+			var raw map[string]any
+			if err := json.Unmarshal([]byte(object), &raw); err != nil {
+				t.Fatal(err)
+			}
+			want := says
+			if raw["status"] != nil && status != nil {
+				want = ""
+			}
+			if got := describeChecked(checkStructural(s, widget(raw))); got != want {
+				t.Errorf("%s, status %v: %q, want %q", object, status != nil, got, want)
+			}
+			if differs := agree(s, o, raw); differs != "" {
+				t.Errorf("%s, status %v: %s", object, status != nil, differs)
+			}
+		}
+	}
+}
