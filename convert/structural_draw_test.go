@@ -14,7 +14,8 @@ import (
 type props = apiextensionsv1.JSONSchemaProps
 
 // drawSchema draws the schema of an object that is structural. Quirks of the API server that are stated exceptions
-// (test/integration/structural_exceptions_test.go) are left out: fractional bounds of integers, enums of mixed types.
+// (test/integration/structural_exceptions_test.go) are left out: fractional bounds of the type integer, or such that exclude
+// the integer to which an API server cuts them; enums of mixed types.
 func drawSchema(t *rapid.T) *props {
 	root := drawObject(t, 3)
 	root.Properties["spec"] = *drawNode(t, 2)
@@ -162,7 +163,13 @@ func drawList(t *rapid.T, depth int) *props {
 
 // drawBounds draws what a schema of a scalar says of values.
 func drawBounds(t *rapid.T, kind string, s *props) {
-	number := func() *float64 { return new(float64(rapid.IntRange(-2, 6).Draw(t, "bound"))) }
+	number := func(fraction float64) *float64 {
+		n := float64(rapid.IntRange(-2, 6).Draw(t, "bound"))
+		if s.Type != "integer" && n*fraction >= 0 && chance(t, 30) {
+			n += fraction
+		}
+		return &n
+	}
 	switch choice := rapid.IntRange(0, 5).Draw(t, "bounds"); {
 	case kind == "string" && choice == 0:
 		s.Pattern = "^[a-c]+$"
@@ -175,9 +182,9 @@ func drawBounds(t *rapid.T, kind string, s *props) {
 	case kind == "string" && choice == 4 && s.Type != "":
 		s.Format = rapid.SampledFrom([]string{"ipv4", "date-time", "duration", "byte", "uuid", "unheard-of", "int32"}).Draw(t, "format")
 	case (kind == "integer" || kind == "number") && choice == 0:
-		s.Minimum, s.ExclusiveMinimum = number(), chance(t, 30)
+		s.Minimum, s.ExclusiveMinimum = number(-0.5), chance(t, 30)
 	case (kind == "integer" || kind == "number") && choice == 1:
-		s.Maximum, s.ExclusiveMaximum = number(), chance(t, 30)
+		s.Maximum, s.ExclusiveMaximum = number(0.5), chance(t, 30)
 	case (kind == "integer" || kind == "number") && choice == 2:
 		s.MultipleOf = new(2.0)
 	case kind == "integer" && choice == 3:

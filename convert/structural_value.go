@@ -74,12 +74,32 @@ func (in *inspection) number(n *schemaNode, v number) {
 		in.Problem(schema.OutOfRange, in.found(v), "be a number of 32 bits", "")
 	}
 	low, high := n.least.above(v), n.most.below(v)
-	if low || high {
+	switch {
+	case low || high:
 		in.Problem(schema.OutOfRange, in.found(v), n.wantBounds(low), "")
+	case n.least.cutTo(v):
+		in.Problem(schema.OutOfRange, in.found(v), "be greater than "+v.String(), cutHint(*n.least.at, "compare"))
+	case n.most.cutTo(v):
+		in.Problem(schema.OutOfRange, in.found(v), "be less than "+v.String(), cutHint(*n.most.at, "compare"))
 	}
-	if n.multipleOf != nil && !multiple(v, *n.multipleOf) {
-		in.Problem(schema.InvalidValue, in.found(v), "be a multiple of "+fractional(*n.multipleOf).String(), "")
+	if n.multipleOf == nil {
+		return
 	}
+	if of := *n.multipleOf; !multiple(v, of) {
+		in.Problem(schema.InvalidValue, in.found(v), "be a multiple of "+fractional(of).String(), "")
+	} else if cut := math.Trunc(of); v.whole && cut > 0 && !multiple(v, cut) {
+		in.Problem(schema.InvalidValue, in.found(v), "be a multiple of "+fractional(cut).String(), cutHint(of, "divide"))
+	}
+}
+
+// cutTo says whether an integer is an exclusive bound without its fraction, which an API server then excludes.
+func (b bound) cutTo(v number) bool {
+	return b.at != nil && b.exclusive && v.whole && comparedTo(v, math.Trunc(*b.at)) == 0
+}
+
+// cutHint explains what is asked of an integer though the schema says something else.
+func cutHint(at float64, verb string) string {
+	return "an API server cuts the fraction off " + fractional(at).String() + " to " + verb + " an integer"
 }
 
 // above says whether the bound is above a number, which must not be.

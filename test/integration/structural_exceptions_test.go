@@ -62,6 +62,11 @@ func refusedCustoms() []customException {
 			holds:  ours("be greater than or equal to 3.5"),
 		},
 		{
+			what:   "integer above a bound with a fraction",
+			reason: "the API server cuts the fraction off the bound before it compares an integer",
+			holds:  ours("be less than or equal to -0.5"),
+		},
+		{
 			what:   "number with a fraction that is none of an enum of integers",
 			reason: "the API server cuts the fraction off the number before it compares",
 			holds:  ours("be one of 1, 2"),
@@ -132,6 +137,7 @@ func oddCustoms(all []*definition) (trials []customTrial) {
 		{"multiples", map[string]any{"half": int64(4)}},
 		{"bounds that are no integers", map[string]any{"integer": int64(1)}},
 		{"bounds that are no integers", map[string]any{"low": int64(3)}},
+		{"bounds that are no integers", map[string]any{"high": int64(0)}},
 		{"bounds that are no integers", map[string]any{"part": int64(1)}},
 		{"bounds that are no integers", map[string]any{"vast": int64(1)}},
 		{"bounds that are no integers", map[string]any{"enum": 1.5}},

@@ -1,0 +1,62 @@
+package convert
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/json"
+)
+
+// TestStructuralCases: values of which the code of the API server thinks otherwise than a reader of the schema. What only we
+// refuse is a stated exception (test/integration/structural_exceptions_test.go).
+func TestStructuralCases(t *testing.T) {
+	for _, c := range []struct{ schema, value, says string }{
+		{`type: number, maximum: 0.5, exclusiveMaximum: true`, `0`, "found number 0, must be less than 0; an API server cuts the fraction off 0.5 to compare an integer"},
+		{`type: number, maximum: 0.5, exclusiveMaximum: true`, `0.25`, ""},
+		{`type: number, maximum: 0.5, exclusiveMaximum: true`, `-1`, ""},
+		{`type: number, maximum: 3.5, exclusiveMaximum: true`, `3`, "found number 3, must be less than 3; an API server cuts the fraction off 3.5 to compare an integer"},
+		{`type: number, maximum: 3.5, exclusiveMaximum: true`, `4`, "found number 4, must be less than 3.5"},
+		{`type: number, maximum: 3.5`, `3`, ""},
+		{`type: number, minimum: -0.5, exclusiveMinimum: true`, `0`, "found number 0, must be greater than 0; an API server cuts the fraction off -0.5 to compare an integer"},
+		{`type: number, minimum: -0.5, exclusiveMinimum: true`, `1`, ""},
+		{`type: number, minimum: -0.5`, `0`, ""},
+		{`type: number, minimum: -1.5, maximum: 2.5, exclusiveMaximum: true`, `2`, "found number 2, must be less than 2; an API server cuts the fraction off 2.5 to compare an integer"},
+		{`x-kubernetes-preserve-unknown-fields: true, maximum: 3.5, exclusiveMaximum: true`, `3`, "found number 3, must be less than 3; an API server cuts the fraction off 3.5 to compare an integer"},
+		{`type: integer, allOf: [{maximum: 3.5, exclusiveMaximum: true}]`, `3`, "found number 3, must be less than 3; an API server cuts the fraction off 3.5 to compare an integer"},
+		{`type: integer, not: {minimum: -0.5, exclusiveMinimum: true}`, `0`, ""},
+		{`type: number, multipleOf: 2.5`, `5`, "found number 5, must be a multiple of 2; an API server cuts the fraction off 2.5 to divide an integer"},
+		{`type: number, multipleOf: 2.5`, `3`, "found number 3, must be a multiple of 2.5"},
+		{`type: number, multipleOf: 2.5`, `10`, ""},
+		{`type: number, multipleOf: 2.5`, `7.5`, ""},
+		{`type: number, multipleOf: 2`, `4`, ""},
+	} {
+		checkCase(t, c.schema, c.value, c.says, false)
+	}
+	for _, c := range []struct{ schema, value, says string }{
+		{`type: number, maximum: -0.5`, `0`, "found number 0, must be less than or equal to -0.5"},
+		{`type: number, minimum: 3.5`, `3`, "found number 3, must be greater than or equal to 3.5"},
+		{`type: number, multipleOf: 2.5`, `4`, "found number 4, must be a multiple of 2.5"},
+	} {
+		checkCase(t, c.schema, c.value, c.says, true)
+	}
+}
+
+func checkCase(t *testing.T, schema, value, want string, alone bool) {
+	t.Helper()
+	s, o := schemaIn(t, `{type: object, properties: {spec: {type: object, properties: {part: {`+schema+`}}}}}`)
+	var raw map[string]any
+	if err := json.Unmarshal([]byte(`{"spec":{"part":`+value+`}}`), &raw); err != nil {
+		t.Fatal(err)
+	}
+	var says []string
+	for _, p := range checkStructural(s, widget(raw)).Problems {
+		says = append(says, strings.TrimPrefix(p.String(), "spec.part: "))
+	}
+	if got := strings.Join(says, "\n"); got != want {
+		t.Errorf("%s of {%s}: %q, want %q", value, schema, got, want)
+	}
+	refusal, _ := o.judge(raw)
+	if (refusal != "") != (len(says) > 0 && !alone) {
+		t.Errorf("%s of {%s}: the API server says %q", value, schema, refusal)
+	}
+}
