@@ -85,6 +85,11 @@ func (r *Reader) found(raw any) string {
 	if !r.hides(raw) {
 		return Found(raw)
 	}
+	return notShown(raw)
+}
+
+// notShown is the type of a scalar that may be a credential.
+func notShown(raw any) string {
 	switch raw.(type) {
 	case string:
 		return "a string (not shown)"

@@ -29,6 +29,21 @@ func TestStructuralCases(t *testing.T) {
 		{`type: number, multipleOf: 2.5`, `10`, ""},
 		{`type: number, multipleOf: 2.5`, `7.5`, ""},
 		{`type: number, multipleOf: 2`, `4`, ""},
+		{`x-kubernetes-preserve-unknown-fields: true, format: ipv4`, `"1.2.3.4"`, ""},
+		{`x-kubernetes-preserve-unknown-fields: true, format: ipv4`, `"x"`, `found string "x", must be an IPv4 address`},
+		{`x-kubernetes-preserve-unknown-fields: true, format: ipv4`, `5`, "found number 5, must be an IPv4 address"},
+		{`x-kubernetes-preserve-unknown-fields: true, format: ipv4`, `true`, "found boolean true, must be an IPv4 address"},
+		{`x-kubernetes-preserve-unknown-fields: true, format: ipv4`, `[5]`, ""},
+		{`x-kubernetes-preserve-unknown-fields: true, format: ipv4, nullable: true`, `null`, ""},
+		{`x-kubernetes-preserve-unknown-fields: true, format: date-time`, `{}`, `found an object, must be a time such as "2006-01-02T15:04:05Z"`},
+		{`x-kubernetes-preserve-unknown-fields: true, format: password`, `8714502`, "found a number (not shown), must have the format password"},
+		{`x-kubernetes-preserve-unknown-fields: true, format: unheard-of`, `5`, ""},
+		{`x-kubernetes-preserve-unknown-fields: true, format: int32`, `"x"`, ""},
+		{`x-kubernetes-int-or-string: true, format: ipv4`, `5`, ""},
+		{`x-kubernetes-int-or-string: true, allOf: [{format: ipv4}]`, `5`, "found number 5, must be an IPv4 address"},
+		{`x-kubernetes-int-or-string: true, anyOf: [{format: ipv4}, {format: ipv6}]`, `5`, "found number 5, must be an IPv4 address, or be an IPv6 address"},
+		{`type: integer, not: {format: ipv4}`, `5`, ""},
+		{`type: string, not: {format: ipv4}`, `"1.2.3.4"`, `found string "1.2.3.4", must not be what the schema excludes`},
 	} {
 		checkCase(t, c.schema, c.value, c.says, false)
 	}

@@ -127,9 +127,17 @@ func drawNode(t *rapid.T, depth int) *props {
 		s.XEmbeddedResource, s.XPreserveUnknownFields = true, new(true)
 	case "any":
 		s.XPreserveUnknownFields = new(true)
+		if chance(t, 20) {
+			s.Format = drawFormat(t)
+		}
 	case "intOrString":
 		s.XIntOrString = true
-		if chance(t, 50) {
+		switch rapid.IntRange(0, 9).Draw(t, "either") {
+		case 0:
+			s.AllOf = []props{{Format: drawFormat(t)}}
+		case 1:
+			s.Format = drawFormat(t)
+		case 2, 3, 4, 5:
 			s.AnyOf = []props{{Type: "integer"}, {Type: "string"}}
 		}
 	default:
@@ -179,8 +187,8 @@ func drawBounds(t *rapid.T, kind string, s *props) {
 		s.MinLength = new(int64(2))
 	case kind == "string" && choice == 3:
 		s.Enum = []apiextensionsv1.JSON{{Raw: []byte(`"a"`)}, {Raw: []byte(`"bb"`)}}
-	case kind == "string" && choice == 4 && s.Type != "":
-		s.Format = rapid.SampledFrom([]string{"ipv4", "date-time", "duration", "byte", "uuid", "unheard-of", "int32"}).Draw(t, "format")
+	case kind == "string" && choice == 4, s.Type == "" && choice == 5:
+		s.Format = drawFormat(t)
 	case (kind == "integer" || kind == "number") && choice == 0:
 		s.Minimum, s.ExclusiveMinimum = number(-0.5), chance(t, 30)
 	case (kind == "integer" || kind == "number") && choice == 1:
@@ -192,6 +200,11 @@ func drawBounds(t *rapid.T, kind string, s *props) {
 	case (kind == "integer" || kind == "number") && choice == 4 && s.Type != "":
 		s.Format = rapid.SampledFrom([]string{"int32", "int64", "float", "double"}).Draw(t, "format")
 	}
+}
+
+// drawFormat draws a format of strings, or one that no string has.
+func drawFormat(t *rapid.T) string {
+	return rapid.SampledFrom([]string{"ipv4", "date-time", "duration", "byte", "uuid", "unheard-of", "int32"}).Draw(t, "format")
 }
 
 // drawValue draws a value that is near to a schema: most of the time of its type, and now and then something else.

@@ -73,8 +73,8 @@ func (in *inspection) quoted(v string) string {
 
 // shown is found for a value whose schema may say that it is a password.
 func (in *inspection) shown(n *schemaNode, value any) string {
-	if _, ok := value.(string); ok && n.format == "password" {
-		return "a string (not shown)"
+	if n.format == "password" && !isCompound(value) && value != nil {
+		return notShown(value)
 	}
 	return in.found(value)
 }

@@ -70,7 +70,10 @@ func (in *inspection) typed(n *schemaNode, value any) bool {
 		}
 		fits = false
 	default:
-		return !n.intOrString || in.intOrString(value)
+		if n.intOrString {
+			return in.intOrString(value)
+		}
+		return n.format == "" || in.formattable(n, value)
 	}
 	if !fits {
 		in.mismatch(n.form(), value)
@@ -87,6 +90,17 @@ func (in *inspection) intOrString(value any) bool {
 		return in.integral(&Shape{form: intOrString, min: -1 << 63, max: 1<<63 - 1}, v)
 	}
 	in.mismatch(intOrString, value)
+	return false
+}
+
+// formattable says whether a value without a type may have the format of the schema: a string may, and an API server does
+// not look at a list.
+func (in *inspection) formattable(n *schemaNode, value any) bool {
+	switch value.(type) {
+	case string, []any:
+		return true
+	}
+	in.Problem(schema.TypeMismatch, in.shown(n, value), wantFormat(n.format), "")
 	return false
 }
 
