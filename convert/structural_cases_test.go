@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -73,5 +74,24 @@ func checkCase(t *testing.T, schema, value, want string, alone bool) {
 	refusal, _ := o.judge(raw)
 	if (refusal != "") != (len(says) > 0 && !alone) {
 		t.Errorf("%s of {%s}: the API server says %q", value, schema, refusal)
+	}
+}
+
+// TestStructuralGeneratedName: an API server makes names of at most 63 bytes, and cuts what the name begins with for it.
+func TestStructuralGeneratedName(t *testing.T) {
+	for _, c := range []struct {
+		prefix, most int
+		says         string
+	}{
+		{57, 62, ""},
+		{58, 62, "error: metadata.name: found a string of 63 characters, must be at most 62 characters long [OutOfRange]\n"},
+		{58, 63, ""}, {59, 63, ""}, {61, 63, ""}, {200, 63, ""},
+	} {
+		s, _ := schemaIn(t, fmt.Sprintf(`{type: object, properties: {metadata: {type: object, properties: {name: {type: string, maxLength: %d}}}}}`, c.most))
+		raw := widget(map[string]any{})
+		raw["metadata"] = map[string]any{"generateName": strings.Repeat("a", c.prefix)}
+		if got := describeChecked(checkStructural(s, raw)); got != c.says {
+			t.Errorf("%d bytes, %d allowed: %q, want %q", c.prefix, c.most, got, c.says)
+		}
 	}
 }

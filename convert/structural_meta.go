@@ -82,6 +82,9 @@ func (in *inspection) rootMetadata(s *Schema, metadata any) {
 	in.anyMetadata(meta, true)
 }
 
+// prefixLimit is how many bytes of a generateName an API server uses; it appends five letters and digits.
+const prefixLimit = 58
+
 // generated puts a name that an API server might make into metadata that asks it to make one, since schemas are about
 // the name that is made.
 func generated(metadata any) any {
@@ -91,7 +94,7 @@ func generated(metadata any) any {
 		return metadata
 	}
 	meta = maps.Clone(meta)
-	meta["name"] = prefix + "x2x4x"
+	meta["name"] = prefix[:min(len(prefix), prefixLimit)] + "x2x4x"
 	return meta
 }
 
