@@ -128,20 +128,23 @@ type findings struct {
 
 // skip says that what may be found at a place is not kept, and counts it: its words need not be found.
 func (f *findings) skip(at path) bool {
-	if f.silent {
-		f.count++
-		return true
-	}
-	if len(f.reported) < MaxProblems {
-		return false
-	}
-	f.scratch = at.append(f.scratch[:0])
-	if schema.ComparePaths(f.scratch, f.reported[MaxProblems-1].Path) <= 0 {
+	if !f.beyond(at) {
 		return false
 	}
 	f.count++
-	f.dropped++
+	if !f.silent {
+		f.dropped++
+	}
 	return true
+}
+
+// beyond says that what may be found at a place, or below it, is not kept.
+func (f *findings) beyond(at path) bool {
+	if f.silent || len(f.reported) < MaxProblems {
+		return f.silent
+	}
+	f.scratch = at.append(f.scratch[:0])
+	return schema.ComparePaths(f.scratch, f.reported[MaxProblems-1].Path) > 0
 }
 
 func (f *findings) add(at path, code schema.Code, found, want, hint string) {

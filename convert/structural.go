@@ -112,6 +112,11 @@ func (s *Schema) Check(u *unstructured.Unstructured) (checked *Checked) {
 	checked = s.checked(raw)
 	in := newInspection()
 	in.whole(s, raw)
+	if in.compared > compareLimit { // none may be made: the first ones would depend on the order of keys
+		in = newInspection()
+		in.compared = compareLimit
+		in.whole(s, raw)
+	}
 	checked.Problems, checked.Warnings = in.problems.list(), in.warnings.list()
 	if in.overspent() { // reported alone: what was seen before the limit depends on the order of keys
 		checked.Warnings = nil

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"stoic/schema"
@@ -129,7 +130,9 @@ func (in *inspection) object(n *schemaNode, value map[string]any) {
 	for _, key := range n.required {
 		if _, there := value[key]; !there {
 			in.Enter(key)
-			in.Problem(schema.MissingField, "", "be set", in.renamed[in.at.String()])
+			if !in.Full() {
+				in.Problem(schema.MissingField, "", "be set", in.renamed[in.at.String()])
+			}
 			in.Leave()
 		}
 	}
@@ -195,14 +198,11 @@ func jsonWord(value any) string {
 
 // enumerated checks that the value is one of an enum.
 func (in *inspection) enumerated(n *schemaNode, value any) {
-	if len(n.enum) == 0 {
+	if len(n.enum) == 0 || slices.ContainsFunc(n.enum, func(one any) bool { return alike(one, value) }) || in.Full() {
 		return
 	}
 	words := make([]string, 0, len(n.enum))
 	for _, one := range n.enum {
-		if alike(one, value) {
-			return
-		}
 		if word, ok := one.(string); ok {
 			words = append(words, word)
 		}

@@ -34,8 +34,9 @@ func (in *inspection) clauses(n *schemaNode, value any) {
 
 // try says what each clause minds of a value, and which ones mind nothing. With one set, the first of these is enough.
 func (in *inspection) try(clauses []*schemaNode, value any, one bool) (tried []*inspection, met []int) {
+	full := in.problems.beyond(in.at)
 	for i, clause := range clauses {
-		aside := in.aside()
+		aside := in.aside(full)
 		aside.inspect(clause, value)
 		tried = append(tried, aside)
 		if aside.problems.count > 0 {
@@ -86,6 +87,9 @@ func together(fields []string) string {
 
 // noneMet reports a value that meets no clause.
 func (in *inspection) noneMet(clauses []*schemaNode, tried []*inspection, value any, have string) {
+	if in.Full() {
+		return
+	}
 	words, ok := fieldsOf(clauses)
 	if _, isObject := value.(map[string]any); ok && isObject {
 		in.Problem(schema.MissingField, "", have+schema.Cut(strings.Join(words, ", "), wordsLimit), "")

@@ -8,6 +8,9 @@ import (
 // takes holds half a million values.
 const workLimit = 1 << 21
 
+// compareLimit is how many unknown fields may be compared with required ones that are missing, each with each.
+const compareLimit = 1 << 16
+
 // inspection is one look at an object. Clauses of anyOf, oneOf and not are looked at by inspections of their own, which
 // share the work that is left.
 type inspection struct {
@@ -15,15 +18,17 @@ type inspection struct {
 	spent *int
 	// renamed are hints for fields that are missing, by path: the unknown field that was probably meant.
 	renamed map[string]string
+	// compared counts comparisons of an unknown field with one that is missing. Beyond compareLimit none are made.
+	compared int
 }
 
 func newInspection() *inspection {
 	return &inspection{Reader: NewReader(), spent: new(int), renamed: map[string]string{}}
 }
 
-// aside is an inspection that keeps what it finds to itself.
-func (in *inspection) aside() *inspection {
-	return &inspection{Reader: &Reader{at: in.at}, spent: in.spent, renamed: in.renamed}
+// aside is an inspection that keeps what it finds to itself, or only counts it.
+func (in *inspection) aside(silent bool) *inspection {
+	return &inspection{Reader: &Reader{at: in.at, problems: findings{silent: silent}}, spent: in.spent, renamed: in.renamed}
 }
 
 // spend counts one comparison, and says whether it may be made.
@@ -94,7 +99,7 @@ func (in *inspection) members(n *schemaNode, raw map[string]any, at placement) m
 		return prepared
 	}
 	below := placement{keep: at.keep || n.preserve, up: &enclosing{n, len(in.at)}}
-	at.misnamed = n.misnamed(raw)
+	at.misnamed = in.misnamed(n, raw)
 	for key, value := range raw {
 		in.enterMember(raw, key)
 		switch f := n.properties[key]; {
@@ -210,15 +215,28 @@ func (in *inspection) undeclared(n *schemaNode, key string, at placement) {
 }
 
 // misnamed finds for each required field that is missing the one unknown field that was probably meant to be it.
-func (n *schemaNode) misnamed(raw map[string]any) (meant map[string]string) {
+func (in *inspection) misnamed(n *schemaNode, raw map[string]any) (meant map[string]string) {
+	var missing, unknown []string
 	for _, name := range n.required {
-		f := n.properties[name]
-		if _, there := raw[name]; there || f == nil || f.initial != nil {
-			continue
+		if _, there := raw[name]; !there && n.properties[name] != nil && n.properties[name].initial == nil {
+			missing = append(missing, name)
 		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	for key := range raw {
+		if n.properties[key] == nil {
+			unknown = append(unknown, key)
+		}
+	}
+	if in.compared += len(missing) * len(unknown); in.compared > compareLimit {
+		return nil
+	}
+	for _, name := range missing {
 		like, several := "", false
-		for key := range raw {
-			if _, near := schema.Nearest(key, []string{name}); near && n.properties[key] == nil {
+		for _, key := range unknown {
+			if _, near := schema.Nearest(key, []string{name}); near {
 				several = like != ""
 				like = key
 			}
