@@ -115,3 +115,25 @@ func withoutComments(file string, text []byte) []byte {
 	}
 	return comment.ReplaceAll(text, nil)
 }
+
+// TestNoLargeFile: what a build leaves in the checkout is not committed with the sources. The largest source has half a megabyte.
+func TestNoLargeFile(t *testing.T) {
+	const most = 1 << 20
+	tracked, err := exec.Command("git", "-C", "../..", "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
+	if err != nil {
+		t.Skipf("no git, no list of files: %v", err)
+	}
+	looked := 0
+	for file := range strings.SplitSeq(strings.TrimRight(string(tracked), "\x00"), "\x00") {
+		info, err := os.Stat("../../" + file)
+		if err != nil {
+			continue // deleted, and not committed yet
+		}
+		if looked++; info.Size() > most {
+			t.Errorf("%s has %d bytes", file, info.Size())
+		}
+	}
+	if looked < 500 {
+		t.Errorf("looked at %d files", looked)
+	}
+}
