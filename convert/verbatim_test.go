@@ -69,7 +69,7 @@ func TestOneHint(t *testing.T) {
 		said[strings.Join(sentences(got), "\n")] = true
 	}
 	if len(said) != 1 {
-		t.Errorf("the same object has %d answers: %q", len(said), said)
+		t.Errorf("the same object has %d answers: %v", len(said), said)
 	}
 }
 
