@@ -3,6 +3,7 @@
 package convert
 
 import (
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -75,6 +76,16 @@ func TestTypedMemory(t *testing.T) {
 		took := after.TotalAlloc - before.TotalAlloc
 		if t.Logf("%s: %d bytes", name, took); took > 8<<20 {
 			t.Errorf("%s: %d bytes are allocated", name, took)
+		}
+	}
+}
+
+// TestItemsAreCountedOnce: how many problems there are does not depend on how the space for a list grows.
+func TestItemsAreCountedOnce(t *testing.T) {
+	for _, n := range []int{128, 129, 1000} {
+		got := Typed[gadget](gadgets())(gadgetIn(map[string]any{"target": "mine", "tolerations": slices.Repeat([]any{int64(0)}, n)}))
+		if first, want := got.Rejection.Problems[0], fmt.Sprintf("%d problems", n); first.Found != want {
+			t.Errorf("found %s, want %s", first.Found, want)
 		}
 	}
 }

@@ -219,7 +219,7 @@ func (r *Reader) list(s *Shape, raw []any, target reflect.Value) {
 	for i, value := range raw {
 		r.EnterItem(i)
 		switch {
-		case target.IsValid() && i == target.Len() && r.Full():
+		case target.IsValid() && i == target.Len() && r.problems.beyond(r.at):
 			target = reflect.Value{}
 		case target.IsValid() && i == target.Len():
 			size := min(len(raw)-i, i)
