@@ -262,6 +262,26 @@ func TestClaimantThatYields(t *testing.T) {
 	})
 }
 
+// startUnadopted starts the operator with the orphan p, whose adoption is refused, and waits until the claimant b was looked at.
+func (g *gathering) startUnadopted(t *testing.T) {
+	t.Helper()
+	g.refuse = func(verb, resource, _ string) *refusing {
+		if verb == "PATCH" && resource == "pods" {
+			return &refusing{403, metav1.StatusReasonForbidden, "not yet"}
+		}
+		return nil
+	}
+	start(t, g.controller)
+	g.pod("p", "x")
+	eventually(t, "the patch that is refused", func() bool { return g.count("PATCH pods p") > 0 })
+	eventually(t, "the younger one to be looked at", func() bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		_, seen := g.last["b"]
+		return seen
+	})
+}
+
 // TestClaimantThatSelectsOthers: when the oldest claimant of an orphan that it has not adopted selects other objects, or none, the next one
 // is woken. An empty selector and none at all read the same.
 func TestClaimantThatSelectsOthers(t *testing.T) {
@@ -271,21 +291,7 @@ func TestClaimantThatSelectsOthers(t *testing.T) {
 			g := newGathering(t)
 			g.gatherer("a", "1", edit.before)
 			g.gatherer("b", "2", "x")
-			g.refuse = func(verb, resource, _ string) *refusing {
-				if verb == "PATCH" && resource == "pods" {
-					return &refusing{403, metav1.StatusReasonForbidden, "not yet"}
-				}
-				return nil
-			}
-			start(t, g.controller)
-			g.pod("p", "x")
-			eventually(t, "the patch that is refused", func() bool { return g.count("PATCH pods p") > 0 })
-			eventually(t, "the younger one to be looked at", func() bool {
-				g.mu.Lock()
-				defer g.mu.Unlock()
-				_, seen := g.last["b"]
-				return seen
-			})
+			g.startUnadopted(t)
 			w := g.controller.watchers[0]
 			eventually(t, "the reconciles to end", func() bool { return w.queue.Len() == 0 && w.idle() })
 			g.locked(func() {
@@ -318,21 +324,7 @@ func TestClaimantWhoseKindGoes(t *testing.T) {
 	g := newGathering(t, "Collector")
 	g.gatherer("a", "1", "x")
 	g.gathererOf("Collector", "b", "2", "x")
-	g.refuse = func(verb, resource, _ string) *refusing {
-		if verb == "PATCH" && resource == "pods" {
-			return &refusing{403, metav1.StatusReasonForbidden, "not yet"}
-		}
-		return nil
-	}
-	start(t, g.controller)
-	g.pod("p", "x")
-	eventually(t, "the patch that is refused", func() bool { return g.count("PATCH pods p") > 0 })
-	eventually(t, "the younger one to be looked at", func() bool {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		_, seen := g.last["b"]
-		return seen
-	})
+	g.startUnadopted(t)
 	eventually(t, "the reconciles of the younger one to end", g.controller.watchers[1].idle)
 	g.locked(func() { g.refuse = nil; g.Unserve("gatherers"); g.Cut() })
 	g.awaitOwners(t, "p", "Collector b!")

@@ -214,7 +214,7 @@ func (a *Applier) partition(objects []schema.Object) (optional, required []schem
 // again. One that is refused is not posted again for a while, unless the object was changed; nor is one that somebody else has made,
 // or one of a resource that is not watched and that is there: a plan never sees it and may ask for it each time. If others are
 // created behind it, it is asked for all the same, as it may have been deleted. missing: one that is not watched is not there.
-func (a *Applier) createOptional(ctx context.Context, head *schema.Head, objects []schema.Object, before bool) (tried int, missing bool, requeue time.Duration, _ error) {
+func (a *Applier) createOptional(ctx context.Context, head *schema.Head, objects []schema.Object, othersFollow bool) (tried int, missing bool, requeue time.Duration, _ error) {
 	var failed []error
 	for _, o := range objects {
 		if a.terminating.wait(head.Meta.UID) > 0 {
@@ -225,7 +225,7 @@ func (a *Applier) createOptional(ctx context.Context, head *schema.Head, objects
 		name, asked := targetOf(o.Resource, o.Namespace, o.Name), occasion(head)+string(o.Body)
 		wait, wake := a.negative.wait(head.Meta.UID, name, asked, a.Now())
 		there := unseen && wake == 0 // by the last look
-		if wait > 0 && !(there && before) {
+		if wait > 0 && !(there && othersFollow) {
 			requeue, missing = Earlier(requeue, wake), missing || unwatched && !there
 			continue
 		}

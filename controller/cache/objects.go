@@ -163,7 +163,7 @@ func (o *Objects) deleted(obj any) {
 		obj = gone.Obj
 	}
 	if result, ok := obj.(*convert.Result); ok {
-		o.panics.forgetAll(func(uid types.UID) bool { return uid == result.Meta.UID })
+		o.panics.forget(result.Meta.UID)
 		o.handlers.Deleted(result)
 	}
 }

@@ -87,33 +87,24 @@ func (e *entry) require(child int, version string) {
 }
 
 // WroteObject notes the version that a write of the object itself returned; an empty version is ignored.
-func (s *Store) WroteObject(uid types.UID, version string) {
-	if version == "" {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e := s.of(uid)
-	e.writtenAt, e.echo, e.object = s.now(), version, Newer(e.object, version)
-}
+func (s *Store) WroteObject(uid types.UID, version string) { s.wrote(uid, version, false) }
 
 // WroteWholeObject does so for a write by which the spec may have changed, too, as an admission webhook may do. The object is decided
 // on again when a cache shows it: the next event of the object queues it, even if that is of a later write of our own. That is so once in
-// Patience: a decision whose status is another one each time would otherwise follow itself for ever.
-func (s *Store) WroteWholeObject(uid types.UID, version string) {
+// Patience: a decision whose status is another one each time would otherwise follow itself forever.
+func (s *Store) WroteWholeObject(uid types.UID, version string) { s.wrote(uid, version, true) }
+
+func (s *Store) wrote(uid types.UID, version string, whole bool) {
 	if version == "" {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := s.of(uid)
-	now := s.now()
-	e.writtenAt, e.object = now, Newer(e.object, version)
-	if now.Sub(e.followed) < Patience {
-		e.echo = version
-		return
+	e, now := s.of(uid), s.now()
+	e.writtenAt, e.echo, e.object = now, version, Newer(e.object, version)
+	if whole && now.Sub(e.followed) >= Patience {
+		e.waiting, e.followed = true, now
 	}
-	e.waiting, e.followed = true, now
 }
 
 // RequireChildVersion notes the version that a write of a child returned, or that the cache must have reached for another reason; an

@@ -84,9 +84,9 @@ func (p *plane) create(ctx context.Context, o *object) error {
 	return nil
 }
 
-// moves is what changes while a healthy object, the only one in its namespace, is on its way. While its pods wait for a scheduler, or
+// progress is what changes while a healthy object, the only one in its namespace, is on its way. While its pods wait for a scheduler, or
 // for nodes, that are busy with the pods of all others, it is these that go on: that is not the operator's doing.
-func (p *plane) moves(s seen) string {
+func (p *plane) progress(s seen) string {
 	text := fmt.Sprintf("%d versions", s.versions)
 	if waits, started := p.sight.waiting(quietSpace); waits {
 		text += fmt.Sprintf("; its pods wait, as %d did that have started", started)
@@ -97,8 +97,8 @@ func (p *plane) moves(s seen) string {
 // slow is how long a healthy object takes that readers hear of: it may have waited for a back-off, or for a cache.
 const slow = 5 * time.Second
 
-// standing is what there is of an object now, in a line: its conditions, what it owns, and what its author was told.
-func (p *plane) standing(ctx context.Context, o *object) string {
+// describe says what there is of an object now, in a line: its conditions, what it owns, and what its author was told.
+func (p *plane) describe(ctx context.Context, o *object) string {
 	var b strings.Builder
 	s := p.sight.see(o.uid)
 	if s.object != nil {
@@ -152,13 +152,13 @@ func (p *plane) timeHealthy(ctx context.Context, over <-chan struct{}) (took map
 			}
 			if err := p.await(ctx, "a healthy object of "+k.name, func() (bool, string) {
 				s := p.sight.see(o.uid)
-				return s.object != nil && observed(s.object) == o.generation && history.State(s.object).Type == k.healthy[0].state, p.moves(s)
+				return s.object != nil && observed(s.object) == o.generation && history.State(s.object).Type == k.healthy[0].state, p.progress(s)
 			}); err != nil {
-				return nil, fmt.Errorf("%w; %s", err, p.standing(ctx, o))
+				return nil, fmt.Errorf("%w; %s", err, p.describe(ctx, o))
 			}
 			took[k] = append(took[k], time.Since(began))
 			if last := took[k][len(took[k])-1]; last > slow {
-				p.Say("G7: healthy %s %s took %v: %s", k.name, o.id(), last.Round(time.Second/10), p.standing(ctx, o))
+				p.Say("G7: healthy %s %s took %v: %s", k.name, o.id(), last.Round(time.Second/10), p.describe(ctx, o))
 			}
 			if err := p.remove(ctx, []*object{o}); err != nil {
 				return nil, err

@@ -117,7 +117,7 @@ func needless(e sentence) bool {
 
 // statusProblems are what the schema that is shipped finds in the status that the operator has written. A field that no type has is the
 // operator's mistake, unless a mutation has given it that name: it may be another writer's, and stays until the status is next written, as two
-// writers would otherwise take turns for ever.
+// writers would otherwise take turns forever.
 func (o *object) statusProblems(u *unstructured.Unstructured) (found []string) {
 	whole := map[string]any{"apiVersion": u.GetAPIVersion(), "kind": u.GetKind(), "metadata": map[string]any{"name": "x"}, "spec": o.valid["spec"], "status": u.Object["status"]}
 	checked := o.strict.Check(&unstructured.Unstructured{Object: whole})

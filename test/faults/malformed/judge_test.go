@@ -133,7 +133,7 @@ func TestJudge(t *testing.T) {
 		"written too often":            {said(t, "", sound), often, "99 versions, at most 14"},
 		"a status that is not allowed": {said(t, "", sound), shown(t, `{observedGeneration: 2, conditions: [{type: Ready, status: "True"}], left: 1}`), "status.left"},
 		"a renamed field that stays":   {said(t, "", misnamed[0]), shown(t, `{observedGeneration: 2, conditions: [{type: Ready, status: "True"}], SINCE: a}`), ""},
-		"one that nobody has renamed":  {said(t, "", misnamed[0]), shown(t, `{observedGeneration: 2, conditions: [{type: Ready, status: "True"}], SINC: a}`), "status.SINC"},
+		"an unknown one beside it":     {said(t, "", misnamed[0]), shown(t, `{observedGeneration: 2, conditions: [{type: Ready, status: "True"}], SINC: a}`), "status.SINC"},
 		"a status of another type":     {said(t, "", sound), shown(t, `{observedGeneration: 2, conditions: [{type: Ready, status: "True"}, 7]}`), "status.conditions[1]"},
 		"an odd message":               {said(t, "", sound), shown(t, ready, "Normal  a\u202eb"), "characters that confuse"},
 		"an odd condition":             {said(t, "", sound), shown(t, `{observedGeneration: 2, conditions: [{type: Ready, status: "True", message: "a\u001bb"}]}`), "characters that confuse"},

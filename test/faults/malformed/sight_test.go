@@ -38,16 +38,16 @@ func TestWaiting(t *testing.T) {
 		{"another pod starts, when its own has started", space(0), "d", corev1.PodRunning, false, false},
 	} {
 		if last == "" {
-			last = p.moves(seen{versions: 2})
+			last = p.progress(seen{versions: 2})
 		}
 		pod(step.namespace, step.uid, step.phase, step.gone)
-		now := p.moves(seen{versions: 2})
+		now := p.progress(seen{versions: 2})
 		if moved := now != last; moved != step.moves {
 			t.Errorf("%s: moved is %v; before %q, then %q", step.what, moved, last, now)
 		}
 		last = now
 	}
-	if now := p.moves(seen{versions: 3}); now == last {
+	if now := p.progress(seen{versions: 3}); now == last {
 		t.Errorf("a new version is no move: %q", now)
 	}
 }
