@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -154,8 +155,26 @@ func (c *Controller) connect() error {
 func (c *Controller) count(head *schema.Head, counted schema.Count) {
 	for _, w := range c.options.Watches {
 		if w.Resource == head.Resource && w.Count != nil {
-			w.Count(head, counted)
+			c.counting(w.Count)(head, counted)
 		}
+	}
+}
+
+// counting is Watch.Count, called so that a panic in it concerns a number alone: it runs between the writes of a plan, and in the
+// goroutines that send events, where a panic would end the process.
+func (c *Controller) counting(count func(*schema.Head, schema.Count)) func(*schema.Head, schema.Count) {
+	if count == nil {
+		return nil
+	}
+	return func(head *schema.Head, counted schema.Count) {
+		defer func() {
+			if p := recover(); p != nil {
+				c.metrics.Panics.Inc()
+				c.log.Error("the watch's Count panicked; what it was to count is not counted", zap.String("kind", head.Resource.Kind), zap.String("object", head.Key()),
+					zap.String("counter", counted.Counter), zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
+			}
+		}()
+		count(head, counted)
 	}
 }
 

@@ -5,14 +5,19 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
 
 	"stoic/controller/apply"
+	"stoic/schema"
 	"stoic/training/kinds"
 	"stoic/training/plan"
 )
@@ -96,6 +101,36 @@ func TestReconcileThatPanics(t *testing.T) {
 	s.put(job("good", 1, `{}`))
 	eventually(t, "the good job's pod", func() bool { return len(s.names("pods")) == 1 })
 	eventually(t, "the count of panics", func() bool { return counted(t, c, "training_operator_panics_total") > 0 })
+}
+
+// TestCountThatPanics: what is counted after the status is written, and in the goroutine that sends events, disturbs neither.
+func TestCountThatPanics(t *testing.T) {
+	s := newAPIServer(t)
+	var full atomic.Bool
+	full.Store(true)
+	s.refuse = func(verb, resource, _ string) *refusing {
+		if verb == http.MethodPost && resource == "pods" && full.Load() {
+			return &refusing{http.StatusForbidden, metav1.StatusReasonForbidden, `pods "a-worker-0" is forbidden: exceeded quota: small`}
+		}
+		return nil
+	}
+	var asked sync.Map
+	c := newTestController(t, s, func(o *Options) {
+		o.Watches = jobs(o, kinds.TFJob())
+		o.Watches[0].Count = func(_ *schema.Head, counted schema.Count) {
+			asked.Store(counted.Counter, true)
+			panic("oh")
+		}
+	})
+	start(t, c)
+	s.put(job("a", 1, `{}`))
+	for _, counter := range []string{string(plan.CountCreated), schema.CountRefused} { // of a status and of an event
+		eventually(t, "the call for "+counter, func() bool { _, is := asked.Load(counter); return is })
+	}
+	eventually(t, "both panics", func() bool { return counted(t, c, "training_operator_panics_total") >= 2 })
+	full.Store(false)
+	eventually(t, "the pod", func() bool { return slices.Contains(s.names("pods"), "a-worker-0") })
+	eventually(t, "no event that waits", func() bool { return counted(t, c, "training_operator_events_backlog") == 0 })
 }
 
 func TestHealth(t *testing.T) {

@@ -41,7 +41,7 @@ func NewMetrics(registry prometheus.Registerer, prefix string) *Metrics {
 	m.ConverterPanics = counter("converter_panics_total", "Panics while objects were read: of the converter, which rejects the object, or of Slim, Same or Claims of owned resources. Anything but 0 is a defect.", "kind")
 	m.Conversions = counter("objects_converted_total", "Objects that were read and converted, by result: accepted, or rejected for what its events say.", "kind", "result")
 	m.Events = counter("events_total", "Events, by result: sent, known (the API server had it), refused, late (not sent for most of an hour), postponed (no room; asked for again).", "result")
-	m.Panics = prometheus.NewCounter(prometheus.CounterOpts{Name: prefix + "_panics_total", Help: "Reconciles that panicked. Anything but 0 is a defect."})
+	m.Panics = prometheus.NewCounter(prometheus.CounterOpts{Name: prefix + "_panics_total", Help: "Reconciles that panicked, and calls of Watch.Count that did. Anything but 0 is a defect."})
 	m.EventBacklog = prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "_events_backlog", Help: "Events that wait to be sent."})
 	m.Served = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "_kind_served", Help: "1 if the API server serves the kind and it is watched."}, []string{"kind"})
 	m.Pruned = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "_status_pruned", Help: "1 if the API server has not kept a field of the status that was written last, as the CRD is older; the log names the fields."}, []string{"kind"})

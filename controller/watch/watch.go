@@ -50,7 +50,8 @@ type Watch struct {
 	// change the spec with such a write, the object is reconciled after it, once in ten seconds at most.
 	StatusInObject bool
 	// Count is called when what a plan counts is written, and when an event that counts is sent; of the object, resource, name,
-	// namespace and UID are known then. It may be called from several goroutines. nil: nothing is counted.
+	// namespace and UID are known then. It may be called from several goroutines. A panic in it is logged, and counted in the
+	// engine's own metric. nil: nothing is counted.
 	Count func(*schema.Head, schema.Count)
 	// Cached is called once, when a controller is made, with the objects in its cache, for metrics that are computed from all of
 	// them. Any goroutine may range over them at any time. They are none while not all have been read, and while this process
