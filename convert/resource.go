@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"stoic/schema"
 )
 
@@ -16,12 +18,12 @@ func (r *Reader) resources(container map[string]any) {
 	r.Enter("resources")
 	r.Enter("limits")
 	for name, value := range limits {
-		r.Amount(name, value)
+		r.amount(name, value)
 	}
 	r.Leave()
 	r.Enter("requests")
 	for name, value := range requests {
-		if r.Amount(name, value) && readable {
+		if r.amount(name, value) && readable {
 			r.request(name, value, limits)
 		}
 	}
@@ -29,9 +31,42 @@ func (r *Reader) resources(container map[string]any) {
 	r.Leave()
 }
 
+// amount checks what a container asks for. Devices and what else is counted are not shared: the API server wants them whole.
+func (r *Reader) amount(name string, raw any) (sound bool) {
+	if !r.Amount(name, raw) {
+		return false
+	}
+	if text, _ := Written(raw); isExtended(name) && !isWhole(text) {
+		r.ProblemIn(name, schema.InvalidValue, schema.Quote(text), "be an integer", "a device is given to one container as a whole")
+		return false
+	}
+	return true
+}
+
+// isExtended: of a resource with a domain that is not Kubernetes' own.
+func isExtended(name string) bool {
+	return strings.Contains(name, "/") && !strings.Contains(name, "kubernetes.io/")
+}
+
+// roundedUp is a quantity as the API server stores it in a pod, before it compares: in thousandths.
+func roundedUp(written string) resource.Quantity {
+	value, _ := schema.ParseQuantity(written)
+	value.RoundUp(resource.Milli)
+	return value
+}
+
+// isWhole looks before it parses: most are a few digits.
+func isWhole(written string) bool {
+	if plainQuantity(written) && !strings.HasSuffix(written, "m") {
+		return true
+	}
+	value := roundedUp(written)
+	return value.RoundUp(0)
+}
+
 // Amount checks the name of a resource and that there is not less than nothing of it.
 func (r *Reader) Amount(name string, raw any) (sound bool) {
-	if !strings.Contains(name, "/") && !slices.Contains([]string{"cpu", "memory", "ephemeral-storage"}, name) && !strings.HasPrefix(name, "hugepages-") {
+	if !(strings.Contains(name, "/") && qualifiedName(name)) && !slices.Contains([]string{"cpu", "memory", "ephemeral-storage"}, name) && !strings.HasPrefix(name, "hugepages-") {
 		hint := ""
 		if name == "gpu" || name == "gpus" {
 			hint = "did you mean `nvidia.com/gpu`?"
@@ -58,7 +93,7 @@ func (r *Reader) Amount(name string, raw any) (sound bool) {
 
 // request checks one against its limit. What cannot be shared, as a GPU, is asked for by its limit.
 func (r *Reader) request(name string, raw any, limits map[string]any) {
-	whole := strings.HasPrefix(name, "hugepages-") || strings.Contains(name, "/") && !strings.Contains(name, "kubernetes.io/")
+	whole := strings.HasPrefix(name, "hugepages-") || isExtended(name)
 	limit, ok := Written(limits[name])
 	if limits[name] == nil {
 		if whole {
@@ -70,12 +105,11 @@ func (r *Reader) request(name string, raw any, limits map[string]any) {
 	if !ok || asked == limit {
 		return
 	}
-	most, ok := schema.ParseQuantity(limit)
-	if !ok {
+	if _, ok := schema.ParseQuantity(limit); !ok {
 		return // reported by the walk
 	}
-	least, _ := schema.ParseQuantity(asked)
-	switch order := least.Cmp(most); {
+	least := roundedUp(asked)
+	switch order := least.Cmp(roundedUp(limit)); {
 	case whole && order != 0:
 		r.ProblemIn(name, schema.Conflict, schema.Quote(asked), "be equal to its limit, "+schema.Quote(limit), "leave it to `limits`, which is enough")
 	case order > 0:

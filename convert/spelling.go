@@ -35,7 +35,8 @@ func dnsSubdomain(s string) bool {
 }
 
 func portName(s string) bool {
-	return spelled(s, 15, lower, lower|digit) || legal(s, validation.IsValidPortName)
+	common := spelled(s, 15, lower|digit, lower|digit|dash) && classOf(s[0]) == lower && !strings.Contains(s, "--")
+	return common || legal(s, validation.IsValidPortName)
 }
 
 func labelValue(s string) bool {

@@ -28,28 +28,31 @@ const (
 	attempts     = 5                     // at a budget of time
 )
 
-// compare is the median time of our converter and of the stock decoder for the same job, taken in turns.
-func compare(t *testing.T, rounds int) (our, their time.Duration) {
+// compare is how long our converter and the stock decoder take for the same job, taken in turns, shortest first.
+func compare(t *testing.T, rounds int) (our, their []time.Duration) {
 	u := largeJob(t)
-	ourTimes, theirTimes := make([]time.Duration, rounds), make([]time.Duration, rounds)
+	our, their = make([]time.Duration, rounds), make([]time.Duration, rounds)
 	for i := range rounds {
 		start := busy(t)
 		ours(t, u)
 		middle := busy(t)
 		stock(t, u)
-		ourTimes[i], theirTimes[i] = middle-start, busy(t)-middle
+		our[i], their[i] = middle-start, busy(t)-middle
 	}
-	slices.Sort(ourTimes)
-	slices.Sort(theirTimes)
-	return ourTimes[rounds/2], theirTimes[rounds/2]
+	slices.Sort(our)
+	slices.Sort(their)
+	return our, their
 }
 
-// TestBudgetTime compares the converter with the stock decoder, which checks less.
+// TestBudgetTime compares the converter with the stock decoder, which checks less. It compares the shortest times: other load on the
+// machine only adds to a time, and not the same to both. With a load of 12 on two cores the quotient of the medians lies between 1.5
+// and 1.9, that of the shortest between 1.74 and 1.85.
 func TestBudgetTime(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	for attempt := 1; ; attempt++ {
-		our, their := compare(t, 500)
+		times, stockTimes := compare(t, 500)
+		our, their := times[0], stockTimes[0]
 		speedup := float64(their) / float64(our)
 		scaled := time.Duration(float64(stockTime) / speedup)
 		t.Logf("ours %s, stock %s: %.2f times as fast; where stock takes %s, ours takes %s", our, their, speedup, stockTime, scaled.Round(time.Microsecond))
@@ -113,10 +116,11 @@ func TestBudgetWorst(t *testing.T) {
 		var result *Result
 		for attempt := 0; attempt < attempts && (best > mostWorst || attempt == 0); attempt++ {
 			_, stock := compare(t, 50)
+			usual := stock[len(stock)/2] // at what speed the machine works at the moment
 			start := busy(t)
 			result = Object(kindFor(u.Object), u)
 			took := busy(t) - start
-			best = min(best, took, time.Duration(float64(took)*float64(stockTime)/float64(stock)))
+			best = min(best, took, time.Duration(float64(took)*float64(stockTime)/float64(usual)))
 		}
 		text, reported := "a job", 0
 		if result.Rejection != nil {

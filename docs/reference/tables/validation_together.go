@@ -53,6 +53,7 @@ func mistakes() []mistake {
 		{"`limits: {nvidia.com/gpu: 2}`, `requests: {nvidia.com/gpu: 1}`",
 			resources(map[string]any{"nvidia.com/gpu": int64(2)}, map[string]any{"nvidia.com/gpu": int64(1)})},
 		{"`limits: {gpu: 1}`", resources(map[string]any{"gpu": int64(1)}, nil)},
+		{"`limits: {nvidia.com/gpu: 0.5}`", resources(map[string]any{"nvidia.com/gpu": 0.5}, nil)},
 		{"a volume with `emptyDir` and `hostPath`", func(p parts) {
 			p.pod["volumes"] = []any{map[string]any{"name": "v", "emptyDir": map[string]any{}, "hostPath": map[string]any{"path": "/x"}}}
 		}},
