@@ -38,7 +38,7 @@ func credentialIn(within map[string]any, key string) bool {
 	if _, ok := within[key].(map[string]any); ok {
 		return false
 	}
-	name := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(key[:min(len(key), MaxKey)]))
+	name := strings.ReplaceAll(strings.ReplaceAll(strings.ToLower(key[:min(len(key), MaxKey)]), "-", ""), "_", "")
 	return slices.ContainsFunc([]string{"password", "passwd", "passphrase", "token", "secret", "credential", "credentials", "apikey", "privatekey", "secretkey"},
 		func(end string) bool { return strings.HasSuffix(name, end) })
 }
@@ -95,4 +95,13 @@ func (in *inspection) mismatch(want form, value any) {
 		return
 	}
 	in.Reader.mismatch(want, value)
+}
+
+// mismatchAs is mismatch with the type of a schema, which may say that the value is a password.
+func (in *inspection) mismatchAs(n *schemaNode, value any) {
+	if n.format == "password" && !isCompound(value) && value != nil {
+		in.Problem(schema.TypeMismatch, in.shown(n, value), in.wanted(n.form()), "")
+		return
+	}
+	in.mismatch(n.form(), value)
 }

@@ -29,6 +29,7 @@ func TestStructuralHides(t *testing.T) {
 		"named as a password":        {`dbPassword: {type: integer, maximum: 5}`, `dbPassword: 8714502`},
 		"named as a token":           {`token: {type: boolean}`, `token: "8714502"`},
 		"of the format of passwords": {`pin: {type: string, format: password, pattern: "^a"}`, `pin: "8714502"`},
+		"number as a password":       {`pin: {type: string, format: password}`, `pin: 8714502`},
 		"key of a list":              {`list: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [token], items: {type: object, required: [token], properties: {token: {type: integer}}}}`, `list: [{token: 8714502}, {token: 8714502}]`},
 	} {
 		s, _ := schemaIn(t, "type: object\nproperties:\n  spec:\n    type: object\n    properties:\n      "+field.schema)

@@ -77,7 +77,7 @@ func (in *inspection) typed(n *schemaNode, value any) bool {
 		return n.format == "" || in.formattable(n, value)
 	}
 	if !fits {
-		in.mismatch(n.form(), value)
+		in.mismatchAs(n, value)
 	}
 	return fits
 }
