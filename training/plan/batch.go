@@ -84,7 +84,8 @@ func (d *draft) suspendBatch() (rests bool) {
 	switch {
 	case rtype == nil:
 	case d.mayBeUnseen():
-		d.createBatch(rtype, true)
+		d.createBatch(rtype, true) // it is known in the next reconcile whether it runs
+		return false
 	case job != nil:
 		return !d.stopBatch(job)
 	}
@@ -292,6 +293,9 @@ func (d *draft) batchFailed() bool {
 		d.concludeAs(training.Failed, reason, message, CountFailed)
 		return true
 	}
+	if d.mayBeUnseen() { // it may have succeeded, which would count first
+		return false
+	}
 	evicted, all := 0, 0
 	for i := range d.replicas {
 		all++
@@ -307,11 +311,11 @@ func (d *draft) batchFailed() bool {
 }
 
 // awaitedFailed: the Job is not made before all replicas of another replica type are ready, and one of them has failed that no one
-// replaces. The job would wait forever: its deadline is that of the Job. Once there is a Job, its pod decides what a failed replica
-// means.
+// replaces. The job would wait forever: its deadline is that of the Job, which has none while it is suspended. Once the Job runs, its pod
+// decides what a failed replica means.
 func (d *draft) awaitedFailed(rtype *training.ReplicaType) bool {
 	awaited := d.Job.Awaited(rtype)
-	if awaited == nil || awaited.Restart != training.RestartNever || d.batchJob() != nil || d.mayBeUnseen() {
+	if job := d.batchJob(); awaited == nil || awaited.Restart != training.RestartNever || job != nil && !job.Suspended || d.mayBeUnseen() {
 		return false
 	}
 	for i := range d.replicas {

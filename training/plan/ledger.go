@@ -69,7 +69,8 @@ func (d *draft) noteTerminal() {
 	d.plan.Ledger = &ledger
 }
 
-// standing is a copy of the entries that are still of use: the failed pod is still there, or nothing is in its place.
+// standing is a copy of the entries that are still of use: the failed pod is still there, or its successor is to be created. A replica
+// that has succeeded since gets none.
 func (d *draft) standing() map[string]training.Failure {
 	kept := make(map[string]training.Failure, len(d.ledger.Failed))
 	for i := range d.Pods { // orphans, too
@@ -80,7 +81,7 @@ func (d *draft) standing() map[string]training.Failure {
 	}
 	for i := range d.replicas {
 		name := d.replicas[i].inLedger()
-		if failure, ok := d.ledger.Failed[name]; ok && d.replicas[i].pod == nil {
+		if failure, ok := d.ledger.Failed[name]; ok && d.replicas[i].pod == nil && !d.replicas[i].recorded {
 			kept[name] = failure
 		}
 	}

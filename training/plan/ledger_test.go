@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -144,4 +145,46 @@ func TestLimitHolds(t *testing.T) {
 			t.Fatalf("%s after %d failures, the limit is %d", w.status.Terminal(), failures, limit)
 		}
 	})
+}
+
+// TestLedgerHasRoom: replicas that have succeeded after a failure take no room in the ledger when their pods are gone, so that the
+// failure of another one is still put on record and its pod replaced.
+func TestLedgerHasRoom(t *testing.T) {
+	w, n := newCluster(), training.MaxLedger+1
+	w.aging, w.SuccessPolicy = true, "AllWorkers"
+	w.ReplicaTypes = map[string]replicaTypeKnobs{"Worker": {Replicas: &n, Restart: "OnFailure"}}
+	pod := func(i int) *training.Pod { return w.pods[fmt.Sprintf("j-worker-%d", i)] }
+	reconcile := func() {
+		t.Helper()
+		for range 3 {
+			w.settle()
+			if err := w.apply(Make(w.observe())); err != nil {
+				t.Fatal(err)
+			}
+			w.now = w.now.Add(time.Minute)
+		}
+	}
+	reconcile()
+	pod(n - 1).Phase = corev1.PodRunning
+	for _, phase := range []corev1.PodPhase{corev1.PodRunning, corev1.PodFailed, corev1.PodRunning, corev1.PodSucceeded} {
+		for i := range n - 1 {
+			pod(i).Phase = phase
+		}
+		reconcile()
+	}
+	if len(w.ledger.Failed) != training.MaxLedger {
+		t.Fatalf("%d failures are on record, want %d", len(w.ledger.Failed), training.MaxLedger)
+	}
+	for i := range n - 1 { // their nodes are scaled down
+		delete(w.pods, fmt.Sprintf("j-worker-%d", i))
+	}
+	reconcile()
+	failed := pod(n - 1).UID
+	pod(n - 1).Phase = corev1.PodFailed
+	for range 3 {
+		reconcile()
+	}
+	if p := pod(n - 1); p == nil || p.UID == failed {
+		t.Errorf("the failed pod is not replaced; %d failures are on record", len(w.ledger.Failed))
+	}
 }
