@@ -120,7 +120,7 @@ func TestLedgerThatCannotBeWritten(t *testing.T) {
 			if fault.reported {
 				eventually(t, "a word to the author", func() bool {
 					return slices.ContainsFunc(s.events(), func(m string) bool {
-						return strings.HasPrefix(m, "Error recording restarts and successes, so no failed pod is replaced: ")
+						return strings.HasPrefix(m, "Error recording restarts and successes, so no pod of it is deleted: ")
 					})
 				})
 			}

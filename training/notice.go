@@ -25,9 +25,9 @@ func jobNotices() []Notice {
 	const suspended, succeeded, failed, stalled = "condition Suspended", "condition Succeeded", "condition Failed", "condition Stalled"
 	return []Notice{
 		{ReasonFailedValidation, true, WarningEvent, "a spec is rejected; one event for each of the first problems, and one that counts the others"},
-		{ReasonInvalidSpec, false, stalled, "the spec of a job that never started is rejected"},
+		{ReasonInvalidSpec, false, stalled, "the spec of a job that was never accepted is rejected"},
 		{ReasonInvalidSpec, false, failed, "the same; it goes away when the spec is repaired"},
-		{ReasonInvalidSpecUpdate, false, stalled, "a job that has started is edited into something that is rejected; its pods are not touched"},
+		{ReasonInvalidSpecUpdate, false, stalled, "a job that was accepted is edited into something that is rejected; its pods are not touched"},
 		{ReasonSpecAccepted, true, NormalEvent, "a rejected spec was repaired"},
 		{ReasonUnknownField, false, WarningEvent, "a field is unknown or stands in the wrong place; the job runs"},
 		{ReasonSpecWarning, true, WarningEvent, "something else is odd that does not keep the job from running"},

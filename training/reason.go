@@ -5,8 +5,8 @@ import "stoic/schema"
 // Every reason string is API: users write alerts and scripts on them. They stand here and nowhere else.
 // Reasons that carry the kind's name are made by Kind.Reason: TFJobCreated.
 const (
-	ReasonInvalidSpec       = "InvalidSpec"       // Stalled and Failed of a job that never started
-	ReasonInvalidSpecUpdate = "InvalidSpecUpdate" // Stalled of a job that has started
+	ReasonInvalidSpec       = "InvalidSpec"       // Stalled and Failed of a job that was never accepted
+	ReasonInvalidSpecUpdate = "InvalidSpecUpdate" // Stalled of a job that was accepted before
 	ReasonUnknownField      = "UnknownField"      // event: a field that is not part of the API
 
 	ReasonCreated          = "Created"

@@ -98,7 +98,7 @@ func TestArgoCDHealth(t *testing.T) {
 	hold(t, map[string]string{
 		"new": "Progressing", "created": "Progressing", "running": "Progressing", "restarting": "Progressing", "running-again": "Progressing",
 		"suspended": "Suspended", "suspended-while-running": "Suspended", "resumed": "Progressing", "succeeded": "Healthy", "failed": "Degraded",
-		"unobserved": "Progressing", "rejected": "Degraded", "repaired": "Progressing", "rejected-edit": "Degraded", "repaired-edit": "Progressing",
+		"unobserved": "Progressing", "rejected": "Degraded", "repaired": "Progressing", "rejected-edit-suspended": "Degraded", "rejected-edit": "Degraded", "repaired-edit": "Progressing",
 		"rejected-edit-succeeded": "Degraded", "deleted": "Progressing",
 	}, rule)
 	for _, s := range jobsIn(t, "rejected-edit") {

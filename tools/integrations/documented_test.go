@@ -37,7 +37,7 @@ func TestDocumentedTable(t *testing.T) {
 		"new, not seen by the operator": {"new"}, "created, restarting": {"created", "restarting"},
 		"running": {"running", "running-again", "resumed", "repaired", "repaired-edit"}, "suspended": {"suspended", "suspended-while-running"},
 		"succeeded": {"succeeded"}, "failed": {"failed"}, "running, edited, not seen by the operator": {"unobserved"},
-		"rejected when it was new": {"rejected"}, "running, with a bad edit": {"rejected-edit"}, "succeeded, with a bad edit": {"rejected-edit-succeeded"},
+		"rejected when it was new": {"rejected"}, "suspended, with a bad edit": {"rejected-edit-suspended"}, "running, with a bad edit": {"rejected-edit"}, "succeeded, with a bad edit": {"rejected-edit-succeeded"},
 		"running, being deleted": {"deleted"},
 	}
 	if len(documented) != len(rows)+2 { // the head, and the line below it
@@ -59,7 +59,7 @@ func TestDocumentedTable(t *testing.T) {
 			t.Errorf("no row %s", row)
 		}
 	}
-	if states != 17 {
+	if states != 18 {
 		t.Errorf("%d states", states)
 	}
 }

@@ -113,7 +113,7 @@ func TestFluxHealth(t *testing.T) {
 	hold(t, map[string]string{
 		"new": "waits", "created": "InProgress", "running": "InProgress", "restarting": "InProgress", "running-again": "InProgress",
 		"suspended": "InProgress", "suspended-while-running": "InProgress", "resumed": "InProgress", "succeeded": "Current", "failed": "Failed",
-		"unobserved": "InProgress", "rejected": "Failed", "repaired": "InProgress", "rejected-edit": "Failed", "repaired-edit": "InProgress",
+		"unobserved": "InProgress", "rejected": "Failed", "repaired": "InProgress", "rejected-edit-suspended": "Failed", "rejected-edit": "Failed", "repaired-edit": "InProgress",
 		"rejected-edit-succeeded": "Failed", "deleted": "InProgress",
 	}, rule)
 	for _, s := range jobsIn(t, "failed") {
@@ -160,7 +160,7 @@ func TestKStatus(t *testing.T) {
 	hold(t, map[string]string{
 		"new": "Current", "created": "Current", "running": "Current", "restarting": "Current", "running-again": "Current",
 		"suspended": "Current", "suspended-while-running": "Current", "resumed": "Current", "succeeded": "Current", "failed": "Current",
-		"unobserved": "InProgress", "rejected": "Failed", "repaired": "Current", "rejected-edit": "Failed", "repaired-edit": "Current",
+		"unobserved": "InProgress", "rejected": "Failed", "repaired": "Current", "rejected-edit-suspended": "Failed", "rejected-edit": "Failed", "repaired-edit": "Current",
 		"rejected-edit-succeeded": "Failed", "deleted": "Terminating",
 	}, rule)
 	for _, s := range jobsIn(t, "rejected") {

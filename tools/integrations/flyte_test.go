@@ -53,7 +53,7 @@ func TestFlytePhase(t *testing.T) {
 		"new": "queued", "created": "queued", "running": "running", "restarting": "running", "running-again": "running",
 		"suspended": "queued", "suspended-while-running": "error: undefined phase of Suspended", "resumed": "running",
 		"succeeded": "success", "failed": "failure", "unobserved": "running", "rejected": "failure", "repaired": "running",
-		"rejected-edit": "running", "repaired-edit": "running", "rejected-edit-succeeded": "success", "deleted": "running",
+		"rejected-edit-suspended": "queued", "rejected-edit": "running", "repaired-edit": "running", "rejected-edit-succeeded": "success", "deleted": "running",
 	}, rule)
 	for _, state := range []string{"rejected", "rejected-edit", "rejected-edit-succeeded"} {
 		for _, s := range jobsIn(t, state) {
@@ -68,7 +68,7 @@ func TestFlytePhase(t *testing.T) {
 func TestFlyteStartTime(t *testing.T) {
 	for _, s := range jobs(t) {
 		late := flytePhase(s, soon(s).Add(time.Hour))
-		without := slices.Contains([]string{"new", "suspended", "rejected"}, s.state)
+		without := slices.Contains([]string{"new", "suspended", "rejected", "rejected-edit-suspended"}, s.state)
 		if (late == "error: no startTime") != without {
 			t.Errorf("%s, an hour later: %s", s, late)
 		}
@@ -87,7 +87,7 @@ func TestFlyteTerminal(t *testing.T) {
 	}
 	want := map[string]string{"succeeded": "over", "failed": "over", "rejected": "over", "rejected-edit-succeeded": "over"}
 	for _, state := range []string{"new", "created", "running", "restarting", "running-again", "suspended", "suspended-while-running", "resumed", "unobserved",
-		"repaired", "rejected-edit", "repaired-edit", "deleted"} {
+		"repaired", "rejected-edit-suspended", "rejected-edit", "repaired-edit", "deleted"} {
 		want[state] = "goes on"
 	}
 	hold(t, want, over)

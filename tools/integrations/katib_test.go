@@ -76,7 +76,7 @@ func TestKatibTrials(t *testing.T) {
 	hold(t, map[string]string{
 		"new": "running", "created": "running", "running": "running", "restarting": "running", "running-again": "running",
 		"suspended": "running", "suspended-while-running": "running", "resumed": "running", "succeeded": "succeeded", "failed": "failed",
-		"unobserved": "running", "rejected": "failed", "repaired": "running", "rejected-edit": "running", "repaired-edit": "running",
+		"unobserved": "running", "rejected": "failed", "repaired": "running", "rejected-edit-suspended": "running", "rejected-edit": "running", "repaired-edit": "running",
 		"rejected-edit-succeeded": "succeeded", "deleted": "running",
 	}, rule, notOfKatib)
 	for _, s := range jobsIn(t, "succeeded") {

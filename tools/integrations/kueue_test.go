@@ -44,7 +44,7 @@ func TestKueueSees(t *testing.T) {
 		"new": "", "created": "", "running": "ready, active", "restarting": "", "running-again": "ready, active",
 		"suspended": "suspended", "suspended-while-running": "suspended", "resumed": "ready, active",
 		"succeeded": "finished (success: true)", "failed": "finished (success: false)", "unobserved": "ready, active",
-		"rejected": "finished (success: false)", "repaired": "ready, active", "rejected-edit": "ready, active", "repaired-edit": "ready, active",
+		"rejected": "finished (success: false)", "repaired": "ready, active", "rejected-edit-suspended": "suspended", "rejected-edit": "ready, active", "repaired-edit": "ready, active",
 		"rejected-edit-succeeded": "finished (success: true)", "deleted": "ready, active",
 	}
 	v2beta1 := func(s stored) bool { return s.is("MPIJob", "kubeflow.org/v2beta1") }

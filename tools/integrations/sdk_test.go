@@ -21,7 +21,7 @@ func sdkWaits(s stored) string {
 
 func TestSDKWait(t *testing.T) {
 	want := map[string]string{"succeeded": "returns", "rejected-edit-succeeded": "returns", "failed": "raises", "rejected": "raises"}
-	for _, state := range strings.Fields("new created running restarting running-again suspended suspended-while-running resumed unobserved repaired rejected-edit repaired-edit deleted") {
+	for _, state := range strings.Fields("new created running restarting running-again suspended suspended-while-running resumed unobserved repaired rejected-edit-suspended rejected-edit repaired-edit deleted") {
 		want[state] = "waits"
 	}
 	hold(t, want, sdkWaits)

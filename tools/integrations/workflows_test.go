@@ -76,7 +76,7 @@ func TestArgoWorkflowsConditions(t *testing.T) {
 	hold(t, map[string]string{
 		"new": "running", "created": "running", "running": "running", "restarting": "running", "running-again": "running",
 		"suspended": "running", "suspended-while-running": "running", "resumed": "running", "succeeded": "succeeded", "failed": "failed",
-		"unobserved": "running", "rejected": "failed", "repaired": "running", "rejected-edit": "running", "repaired-edit": "running",
+		"unobserved": "running", "rejected": "failed", "repaired": "running", "rejected-edit-suspended": "running", "rejected-edit": "running", "repaired-edit": "running",
 		"rejected-edit-succeeded": "succeeded", "deleted": "running",
 	}, rule)
 	for _, s := range jobsIn(t, "failed") {
@@ -126,7 +126,7 @@ func firstOf(s stored) string {
 
 func TestPipelinesLastCondition(t *testing.T) {
 	want := map[string]string{"succeeded": "Succeeded", "failed": "Failed", "rejected": "Failed", "rejected-edit-succeeded": "Succeeded"}
-	for _, state := range strings.Fields("new created running restarting running-again suspended suspended-while-running resumed unobserved repaired rejected-edit repaired-edit deleted") {
+	for _, state := range strings.Fields("new created running restarting running-again suspended suspended-while-running resumed unobserved repaired rejected-edit-suspended rejected-edit repaired-edit deleted") {
 		want[state] = "goes on"
 	}
 	hold(t, want, lastCondition)
@@ -142,7 +142,7 @@ func TestArenaState(t *testing.T) {
 	hold(t, map[string]string{
 		"new": "pending", "created": "pending", "running": "Running", "restarting": "pending", "running-again": "Running",
 		"suspended": "pending", "suspended-while-running": "pending", "resumed": "Running", "succeeded": "Succeeded", "failed": "Failed",
-		"unobserved": "Running", "rejected": "Failed", "repaired": "Running", "rejected-edit": "Running", "repaired-edit": "Running",
+		"unobserved": "Running", "rejected": "Failed", "repaired": "Running", "rejected-edit-suspended": "pending", "rejected-edit": "Running", "repaired-edit": "Running",
 		"rejected-edit-succeeded": "Succeeded", "deleted": "Running",
 	}, firstOf)
 	for _, s := range jobsIn(t, "failed") {

@@ -60,6 +60,7 @@ func scenarios() []scenario {
 		{"unobserved", then((*plane).scale)},
 		{"rejected", rejected},
 		{"repaired", func(p *plane) { rejected(p); p.wait(time.Minute); p.edit(2); p.settle(); p.run() }},
+		{"rejected-edit-suspended", func(p *plane) { p.submit(nil, "suspend"); p.settle(); p.wait(time.Minute); p.edit(-1); p.settle() }},
 		{"rejected-edit", then(edit(-1), (*plane).settle)},
 		{"repaired-edit", then(edit(-1), (*plane).settle, edit(2), (*plane).settle)},
 		{"rejected-edit-succeeded", then((*plane).succeed, edit(-1), (*plane).settle)},
@@ -113,7 +114,8 @@ func TestStoredStatesAreWhatTheySay(t *testing.T) {
 		"suspended": {training.Created, training.Suspended}, "suspended-while-running": {training.Created, training.Suspended},
 		"resumed": {training.Created, training.Running}, "succeeded": {training.Created, training.Succeeded}, "failed": {training.Created, training.Failed},
 		"unobserved": {training.Created, training.Running}, "rejected": {training.Stalled, training.Failed}, "repaired": {training.Created, training.Running},
-		"rejected-edit": {training.Stalled, training.Created, training.Running}, "repaired-edit": {training.Created, training.Running},
+		"rejected-edit-suspended": {training.Stalled, training.Created, training.Suspended},
+		"rejected-edit":           {training.Stalled, training.Created, training.Running}, "repaired-edit": {training.Created, training.Running},
 		"rejected-edit-succeeded": {training.Stalled, training.Created, training.Succeeded}, "deleted": {training.Created, training.Running},
 	}
 	for _, kind := range kinds.Served() {

@@ -85,7 +85,7 @@ func (o *Observed) add(r schema.Resource, c *schema.Child) {
 // annotate puts the ledger on record. Where the API server refuses a terminal condition for good, the pods of a finished job
 // are deleted all the same, as their nodes are wanted by others.
 func annotate(ledger *training.Ledger) *schema.Annotate {
-	what := "Error recording restarts and successes, so no failed pod is replaced: "
+	what := "Error recording restarts and successes, so no pod of it is deleted: "
 	if ledger.Terminal != "" {
 		what = "Error recording the terminal condition beside the status: "
 	}

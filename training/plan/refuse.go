@@ -14,14 +14,14 @@ import (
 // refuse tells the author of an object that is no job. Its children are neither created nor deleted.
 //
 //	the job         conditions                                  else
-//	never started   exactly Stalled, Failed (InvalidSpec)       no times, no counts
-//	has started     Stalled (InvalidSpecUpdate), then as were   counts followed
+//	never accepted  exactly Stalled, Failed (InvalidSpec)       no times, no counts
+//	was accepted    Stalled (InvalidSpecUpdate), then as were   counts followed
 //	has a terminal condition   Stalled (InvalidSpecUpdate), then as were   as it was
 func refuse(d *draft) bool {
 	if d.Rejection == nil {
 		return false
 	}
-	if d.started() {
+	if d.wasAccepted() {
 		d.refuseUpdate()
 	} else {
 		d.refuseSpec()
@@ -47,9 +47,10 @@ func (d *draft) dateStalled() {
 	stalled.LastTransitionTime = before
 }
 
-// started: there was a time when the object was a job.
-func (d *draft) started() bool {
-	return len(d.Pods)+len(d.BatchJobs) > 0 || d.status.StartTime != nil || d.ended()
+// wasAccepted: there was a time when the object was a job. One that waits suspended, in a queue, has no pods and no start time yet: to be
+// told that it has failed would end its place in the queue (Kueue).
+func (d *draft) wasAccepted() bool {
+	return len(d.Pods)+len(d.BatchJobs) > 0 || d.status.StartTime != nil || d.status.Is(training.Suspended) || d.ended()
 }
 
 // refuseSpec writes a Failed that is no terminal condition: it goes when the spec is repaired. Failed is what kubectl's
@@ -67,7 +68,7 @@ func (d *draft) refuseSpec() {
 
 func (d *draft) refuseUpdate() {
 	stalled := d.claim(training.Stalled, training.ReasonInvalidSpecUpdate, schema.Summarize(d.Rejection.Problems, d.Rejection.More,
-		fmt.Sprintf("update at generation %d rejected, the job goes on as it was", d.Head.Meta.Generation), ""))
+		fmt.Sprintf("update at generation %d rejected, %s", d.Head.Meta.Generation, d.unacted()), ""))
 	d.dateClaims(&stalled)
 	d.drop(training.Stalled)
 	d.dropRefusal()
@@ -77,6 +78,18 @@ func (d *draft) refuseUpdate() {
 	} else {
 		d.tallyByLabel()
 	}
+}
+
+// unacted says what becomes of a job while its update is rejected. Of one that runs neither the success, nor a failed pod, nor a limit is
+// acted on: what they mean is said in the spec.
+func (d *draft) unacted() string {
+	switch {
+	case terminal(&d.status) != "":
+		return "the job is over"
+	case d.status.Is(training.Suspended):
+		return "the job stays suspended"
+	}
+	return "its pods run on and nothing else is done"
 }
 
 // claim is a condition that is True. Unlike what set does, a new text is reported, but is no transition. The
