@@ -337,10 +337,15 @@ func (c *Controller) mayWrite() bool {
 
 func (c *Controller) childrenReady() bool { return c.notReady() == "" }
 
-// notReady is a kind of children that has not been read yet, or "".
+// notReady is a resource that decisions depend on and that has not been read yet, or "".
 func (c *Controller) notReady() string {
 	for _, d := range c.dependents {
 		if !d.Ready() {
+			return d.Resource.Plural
+		}
+	}
+	for _, d := range c.reads {
+		if !d.Settled() {
 			return d.Resource.Plural
 		}
 	}

@@ -52,6 +52,8 @@ type availability struct {
 
 	// absent: the API server does not serve the resource, by its last answer.
 	absent atomic.Bool
+	// silent: the API server has not said whether it serves the resource when it was asked last.
+	silent atomic.Bool
 	// read: an informer that has ended had read all objects, and the resource was not absent since.
 	read atomic.Bool
 	// lacking: the resource is served, but not as it should be.
@@ -73,6 +75,7 @@ func newAvailability(kind string, mayChange bool, log *zap.Logger, m *serve.Metr
 func (a *availability) run(ctx context.Context, absent func()) {
 	for failed := false; ctx.Err() == nil; {
 		served, err := a.served(ctx)
+		a.silent.Store(err != nil)
 		next := recheckAbsent // also after a watch: API servers may disagree for a while on what they serve
 		switch {
 		case served:

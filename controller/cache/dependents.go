@@ -317,6 +317,16 @@ func (d *Dependents) Ready() bool {
 	return d.Known() || d.read.Load() || d.Optional || d.absent.Load() || d.idle.Load()
 }
 
+// Settled says whether the objects of a Read have been read once, or why not is known: they are not served, cannot be listed, or the API
+// server does not say whether it serves them.
+func (d *Dependents) Settled() bool {
+	informer := d.informer.Load()
+	if informer == nil {
+		return d.read.Load() || d.absent.Load() || d.silent.Load()
+	}
+	return d.read.Load() || (*informer).HasSynced() || d.trouble.Load() != nil
+}
+
 // Lost returns the labels that the selector asks for and that a child of the owner does not have; "" if it is selected. It is
 // the whole selector if the labels of the owner's children do not say what it asks for.
 func (d *Dependents) Lost(owner *schema.Head, has map[string]string) string {
