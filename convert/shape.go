@@ -3,11 +3,11 @@ package convert
 import (
 	"encoding"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -175,10 +175,8 @@ type builder struct {
 	known map[reflect.Type]*Shape
 	rules []Rule
 	tags  []tagged
+	at    string // the field whose type is looked at, as Go names it, for messages
 }
-
-// embeddingLimit bounds how many levels of embedded structs are looked into: a struct may embed a pointer to itself.
-const embeddingLimit = 10
 
 // whole builds the shape of a type, and then applies the tags of all types in it, as a type may hold itself.
 func (b *builder) whole(t reflect.Type) *Shape {
@@ -217,9 +215,10 @@ func (b *builder) form(s *Shape, t reflect.Type) {
 	case reflect.Struct:
 		s.form = object
 		s.fields = map[string]*field{}
-		b.collect(s, t, nil)
+		b.collect(s, t)
 		s.named()
 	case reflect.Map:
+		b.writable(t, mayBeKey(t.Key()))
 		s.form = anything
 		if t.Key().Kind() == reflect.String && !reflect.PointerTo(t.Key()).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
 			s.form, s.elem = dict, b.build(t.Elem())
@@ -237,44 +236,46 @@ func (b *builder) form(s *Shape, t reflect.Type) {
 		s.form = float
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		s.form, s.min, s.max = integer, -1<<(t.Bits()-1), 1<<(t.Bits()-1)-1
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
 		s.form, s.min, s.max = integer, 0, math.MaxInt64
 		if t.Bits() < 64 {
 			s.max = 1<<t.Bits() - 1
 		}
-	default:
+	case reflect.Interface:
+		b.writable(t, t.NumMethod() == 0)
 		s.form = anything
+	case reflect.Array:
+		s.form = anything
+	default:
+		b.writable(t, false)
 	}
 }
 
-// collect adds the fields of struct t by the rules of encoding/json, as far as API types use them.
-func (b *builder) collect(s *Shape, t reflect.Type, index []int) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "-" || !f.IsExported() && !f.Anonymous {
-			continue
-		}
-		at := append(slices.Clone(index), i)
-		if f.Anonymous && name == "" || strings.Contains(options, "inline") {
-			switch inner := f.Type; {
-			case inner.Kind() == reflect.Struct:
-				b.collect(s, inner, at)
-			case inner.Kind() == reflect.Pointer && inner.Elem().Kind() == reflect.Struct && f.IsExported() && len(at) < embeddingLimit:
-				b.collect(s, inner.Elem(), at)
-			}
-			continue
-		}
-		if name == "" {
-			name = f.Name
-		}
-		if shallower, ok := s.fields[name]; ok && len(shallower.index) <= len(at) {
-			continue
-		}
+// writable panics unless encoding/json reads and writes a type.
+func (b *builder) writable(t reflect.Type, is bool) {
+	if !is {
+		panic(fmt.Sprintf("convert: %s holds a %s, which encoding/json cannot read and write", b.at, t))
+	}
+}
+
+// mayBeKey says whether encoding/json writes maps with keys of a type.
+func mayBeKey(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.String, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return true
+	}
+	return t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) && reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}
+
+// collect adds the fields of a struct.
+func (b *builder) collect(s *Shape, t reflect.Type) {
+	for _, f := range jsonFields(t) {
+		b.at = f.String()
 		of := b.build(f.Type)
-		s.fields[name] = &field{shape: of, index: at, notNull: notNull(f.Type, of.form)}
+		s.fields[f.name] = &field{shape: of, index: f.index, notNull: notNull(f.Type, of.form)}
 		if tag := f.Tag.Get(TagName); tag != "" {
-			b.tags = append(b.tags, tagged{t.String() + "." + f.Name, s, name, tag})
+			b.tags = append(b.tags, tagged{f.String(), s, f.name, tag})
 		}
 	}
 }

@@ -1,0 +1,152 @@
+package convert
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// goField is a field of a struct, or of one that is embedded in it, that encoding/json reads and writes.
+type goField struct {
+	reflect.StructField
+	in    reflect.Type // the struct that declares it
+	index []int        // leads to it from the outermost struct
+	name  string       // in JSON
+	named bool         // by its tag
+	// sealed is the embedded pointer to a struct that is not exported in which the field stands; encoding/json cannot make it.
+	sealed string
+}
+
+func (f goField) String() string { return f.in.String() + "." + f.Name }
+
+// embedded is a struct whose fields stand among those of the struct that embeds it.
+type embedded struct {
+	t      reflect.Type
+	index  []int
+	sealed string
+}
+
+// jsonFields a struct are those that encoding/json reads and writes, in order of depth: of several of one name the one that is embedded the
+// least deeply, and of those the one that a tag names. It panics where encoding/json leaves out a field that its author may think is
+// read, and where a tag has no effect.
+func jsonFields(t reflect.Type) (all []goField) {
+	taken, visited := map[string]bool{}, map[reflect.Type]bool{}
+	for level := []embedded{{t: t}}; len(level) > 0; {
+		var here []goField
+		var next []embedded
+		for _, e := range level {
+			if visited[e.t] {
+				continue
+			}
+			for i := range e.t.NumField() {
+				f := goField{StructField: e.t.Field(i), in: e.t, index: append(slices.Clone(e.index), i), sealed: e.sealed}
+				switch inner, how := f.read(); how {
+				case isField:
+					if !taken[f.name] {
+						here = append(here, f)
+					}
+				case isEmbedded:
+					if !f.IsExported() && f.Type.Kind() == reflect.Pointer && f.sealed == "" {
+						f.sealed = f.String()
+					}
+					next = append(next, embedded{inner, f.index, f.sealed})
+				}
+			}
+		}
+		for _, e := range level {
+			visited[e.t] = true
+		}
+		all = append(all, dominant(here, taken)...)
+		level = next
+	}
+	return all
+}
+
+// dominant are the fields of one depth that encoding/json reads and writes.
+func dominant(here []goField, taken map[string]bool) (all []goField) {
+	slices.SortStableFunc(here, func(a, b goField) int { return strings.Compare(a.name, b.name) })
+	for i := 0; i < len(here); {
+		first, same := here[i], 0
+		for ; i < len(here) && here[i].name == first.name; i++ {
+			switch f := here[i]; {
+			case same == 0 || f.named && !first.named:
+				first, same = f, 1
+			case f.named == first.named:
+				same++
+			}
+		}
+		if same > 1 {
+			panic(fmt.Sprintf("convert: %s and another field beside it are both %q in JSON, so that encoding/json leaves out both", first, first.name))
+		}
+		if first.sealed != "" {
+			panic(fmt.Sprintf("convert: %s stands in %s, a pointer to a struct that is not exported, which encoding/json cannot make; embed it without the pointer",
+				first, first.sealed))
+		}
+		taken[first.name] = true
+		all = append(all, first)
+	}
+	return all
+}
+
+// What encoding/json makes of a field of a struct.
+type handling int
+
+const (
+	leftOut handling = iota
+	isField
+	isEmbedded
+)
+
+// read finds what encoding/json makes of a field, its name if it is one, and the struct if it is embedded.
+func (f *goField) read() (inner reflect.Type, how handling) {
+	if inner = f.Type; inner.Kind() == reflect.Pointer && inner.Name() == "" {
+		inner = inner.Elem()
+	}
+	tag := f.Tag.Get("json")
+	name, options, _ := strings.Cut(tag, ",")
+	if validName(name) {
+		f.name, f.named = name, true
+	}
+	switch isStruct := inner.Kind() == reflect.Struct; {
+	case !f.IsExported() && !(f.Anonymous && isStruct):
+		f.untagged("the field is not exported")
+		return nil, leftOut
+	case tag == "-":
+		f.untagged("JSON leaves out the field")
+		return nil, leftOut
+	case f.Anonymous && isStruct && !f.named:
+		f.untagged("the fields of an embedded struct stand among those of the struct around it")
+		return inner, isEmbedded
+	case !f.named:
+		f.name = f.Name
+	}
+	f.check(strings.Split(options, ","))
+	return nil, isField
+}
+
+// check panics if the tag has options of which encoding/json makes something else than its author expects.
+func (f *goField) check(options []string) {
+	if slices.Contains(options, "inline") && !f.Anonymous {
+		panic(fmt.Sprintf("convert: %s has the tag json:%q, of which encoding/json does not know inline: it writes a field %q; embed the struct, or remove the option",
+			f, f.Tag.Get("json"), f.name))
+	}
+	if slices.Contains(options, "string") {
+		panic(fmt.Sprintf("convert: %s has the tag json:%q, which would write numbers and booleans as strings; use no option string", f, f.Tag.Get("json")))
+	}
+}
+
+// untagged panics if a field that is none in JSON has a tag of this package.
+func (f *goField) untagged(why string) {
+	if tag, ok := f.Tag.Lookup(TagName); ok {
+		panic(fmt.Sprintf("convert: the tag %s:%q of %s has no effect: %s", TagName, tag, f, why))
+	}
+}
+
+// validName says whether encoding/json takes a name from a tag.
+func validName(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(c rune) bool {
+		return !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", c) && !unicode.IsLetter(c) && !unicode.IsDigit(c)
+	})
+}

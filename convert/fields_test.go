@@ -1,0 +1,192 @@
+package convert
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// specOf is a CRD type with this spec.
+type specOf[T any] struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              T `json:"spec"`
+}
+
+// specIn is an object with a spec that is written in JSON.
+func specIn(t *testing.T, spec string) *unstructured.Unstructured {
+	t.Helper()
+	var u unstructured.Unstructured
+	text := `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"n"},"spec":` + spec + `}`
+	if err := u.UnmarshalJSON([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	return &u
+}
+
+// asDecoded checks that a spec is read as encoding/json reads it, and that what encoding/json writes of it is read again as the same.
+func asDecoded[T any](spec string) func(*testing.T) {
+	return func(t *testing.T) {
+		var want T
+		if err := json.Unmarshal([]byte(spec), &want); err != nil {
+			t.Fatal(err)
+		}
+		written, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{spec, string(written)} {
+			got := Typed[specOf[T]](gadgets())(specIn(t, text))
+			if said := sentences(got); said != nil {
+				t.Fatalf("%s: %q", text, said)
+			}
+			text, err := json.Marshal(got.Object.(*specOf[T]).Spec)
+			if diff := cmp.Diff(string(written), string(text)); diff != "" || err != nil {
+				t.Errorf("%s: %v (-encoding/json +got):\n%s", text, err, diff)
+			}
+		}
+	}
+}
+
+// Types that others embed.
+type (
+	Word   string
+	Words3 map[string]string
+	Part   struct {
+		Name string `json:"name,omitempty"`
+		Size int    `json:"size,omitempty"`
+	}
+	Other struct {
+		Name string `json:"name,omitempty"`
+	}
+	Deeper struct {
+		Other
+		Size string `json:"size,omitempty"`
+	}
+	Looped struct {
+		*Looped
+		Name string `json:"name,omitempty"`
+	}
+	part struct {
+		Name string `json:"name,omitempty"`
+	}
+	lowerWord string
+	Labelled  struct{ Label string }
+	Named     struct{ Label string }
+)
+
+// TestFieldsAsEncodingJSON: which fields a struct has in JSON, and under which names, is what encoding/json makes of it.
+func TestFieldsAsEncodingJSON(t *testing.T) {
+	for name, test := range map[string]func(*testing.T){
+		"an embedded struct": asDecoded[struct{ Part }](`{"name":"a","size":1}`),
+		"an embedded struct, inline": asDecoded[struct {
+			Part `json:",inline"`
+		}](`{"name":"a","size":1}`),
+		"an embedded struct with a name": asDecoded[struct {
+			Part `json:"part"`
+		}](`{"part":{"name":"a"}}`),
+		"an embedded struct, both": asDecoded[struct {
+			Part `json:"part,inline"`
+		}](`{"part":{"name":"a"}}`),
+		"an embedded pointer":              asDecoded[struct{ *Part }](`{"name":"a"}`),
+		"an embedded struct, not exported": asDecoded[struct{ part }](`{"name":"a"}`),
+		"an embedded text":                 asDecoded[struct{ Word }](`{"Word":"a"}`),
+		"an embedded text with a name": asDecoded[struct {
+			Word `json:"word"`
+		}](`{"word":"a"}`),
+		"an embedded pointer to a text": asDecoded[struct {
+			*Word `json:",omitempty"`
+		}](`{"Word":"a"}`),
+		"an embedded text, not exported": asDecoded[struct{ lowerWord }](`{}`),
+		"an embedded map":                asDecoded[struct{ Words3 }](`{"Words3":{"a":"b"}}`),
+		"an embedded struct in one":      asDecoded[struct{ Deeper }](`{"name":"a","size":"b"}`),
+		"a struct that embeds itself":    asDecoded[struct{ Looped }](`{"name":"a"}`),
+		"the less deep of two": asDecoded[struct {
+			Deeper
+			Other Other `json:"name"`
+		}](`{"name":{"name":"a"},"size":"b"}`),
+		"the one that has a tag of two": asDecoded[struct {
+			Name string
+			Word string `json:"Name"`
+		}](`{"Name":"a"}`),
+		"a name that is a dash": asDecoded[struct {
+			A int `json:"-,"`
+		}](`{"-":1}`),
+		"no name": asDecoded[struct{ A, B int }](`{"A":1,"B":2}`),
+		"a name with odd letters": asDecoded[struct {
+			A int `json:"a\"b"`
+		}](`{"A":1}`),
+		"a name with a space": asDecoded[struct {
+			A int `json:"a b"`
+		}](`{"a b":1}`),
+		"a field that is left out": asDecoded[struct {
+			A int `json:"-"`
+			b int
+		}](`{}`),
+		"a map with integers for keys": asDecoded[map[int]string](`{"1":"a"}`),
+		"uintptr":                      asDecoded[struct{ A uintptr }](`{"A":1}`),
+	} {
+		t.Run(name, test)
+	}
+}
+
+// panicsWith calls what panics with a sentence that has these words, or some of these if there are bars between them.
+func panicsWith(t *testing.T, want string, call func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		said := fmt.Sprint(recover())
+		for one := range strings.SplitSeq(want, "|") {
+			if strings.Contains(said, one) {
+				return
+			}
+		}
+		t.Errorf("got %s, want %s", said, want)
+	}()
+	call()
+}
+
+// made makes a converter of a type that has a struct, which panics.
+func made[T any]() func() { return func() { Typed[specOf[T]](gadgets()) } }
+
+// TestFieldsMisuse: a field of which encoding/json makes something else than its author expects is found when a program starts.
+func TestFieldsMisuse(t *testing.T) {
+	for want, misuse := range map[string]func(){
+		`.N has the tag json:"n,string", which would write numbers and booleans as strings`: made[struct {
+			N int64 `json:"n,string"`
+		}](),
+		`.B has the tag json:",inline", of which encoding/json does not know inline: it writes a field "B"`: made[struct {
+			B Part `json:",inline"`
+		}](),
+		`.M has the tag json:"m,inline", of which encoding/json does not know inline: it writes a field "m"`: made[struct {
+			M map[string]string `json:"m,inline"`
+		}](),
+		`the tag stoic:"required" of struct { convert.Part "stoic:\"required\"" }.Part has no effect: the fields of an embedded struct`: made[struct {
+			Part `stoic:"required"`
+		}](),
+		`.a has no effect: the field is not exported`: made[struct {
+			a string `stoic:"required"`
+		}](),
+		`.A has no effect: JSON leaves out the field`: made[struct {
+			A string `json:"-" stoic:"required"`
+		}](),
+		`convert.Labelled.Label and another field beside it are both "Label" in JSON`: made[struct {
+			Labelled
+			Named
+		}](),
+		`convert.part.Name stands in struct { *convert.part }.part, a pointer to a struct that is not exported`: made[struct{ *part }](),
+		`.C holds a chan int, which encoding/json cannot read and write`:                                        made[struct{ C chan int }](),
+		`.D holds a func(), which`:       made[struct{ D []func() }](),
+		`.E holds a complex128, which`:   made[struct{ E map[string]complex128 }](),
+		`.F holds a io.Reader, which`:    made[struct{ F io.Reader }](),
+		`.G holds a map[bool]int, which`: made[struct{ G map[bool]int }](),
+	} {
+		panicsWith(t, want, misuse)
+	}
+}
