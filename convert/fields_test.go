@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -129,10 +130,74 @@ func TestFieldsAsEncodingJSON(t *testing.T) {
 			A int `json:"-"`
 			b int
 		}](`{}`),
-		"a map with integers for keys": asDecoded[map[int]string](`{"1":"a"}`),
-		"uintptr":                      asDecoded[struct{ A uintptr }](`{"A":1}`),
+		"a map with integers for keys":   asDecoded[map[int]string](`{"1":"a"}`),
+		"an array":                       asDecoded[struct{ A [3]int }](`{"A":[1,2,3]}`),
+		"an array that lacks items":      asDecoded[struct{ A [3]int }](`{"A":[1]}`),
+		"an array of bytes":              asDecoded[struct{ A [2]byte }](`{"A":[1,2]}`),
+		"an array of any JSON":           asDecoded[struct{ A [2]any }](`{"A":[null,{"b":null}]}`),
+		"bytes":                          asDecoded[struct{ A []byte }](`{"A":"aGk="}`),
+		"bytes of a type of their own":   asDecoded[struct{ A []octet }](`{"A":"aGk="}`),
+		"a type of such bytes":           asDecoded[struct{ A octets }](`{"A":"aGk="}`),
+		"bytes that are written as text": asDecoded[struct{ A []level }](`{"A":["low","high"]}`),
+		"json.Number":                    asDecoded[struct{ A, B, C json.Number }](`{"A":1,"B":2.5,"C":"3"}`),
+		"uintptr":                        asDecoded[struct{ A uintptr }](`{"A":1}`),
 	} {
 		t.Run(name, test)
+	}
+}
+
+type (
+	octet  byte
+	octets []octet
+	level  byte // which is low or high
+)
+
+func (l level) MarshalText() ([]byte, error) { return []byte([]string{"low", "high"}[l]), nil }
+
+func (l *level) UnmarshalText(text []byte) error {
+	if *l = 0; string(text) == "high" {
+		*l = 1
+	}
+	return nil
+}
+
+// TestArrays: an item for which an array of Go has no place is not left out silently.
+func TestArrays(t *testing.T) {
+	type arrays struct {
+		A [3]int    `json:"a,omitempty"`
+		B *[1]Part  `json:"b,omitempty"`
+		C [2]string `json:"c,omitempty" stoic:"minItems=1,enum=x;y"`
+	}
+	for spec, want := range map[string][]string{
+		`{"a":[1,2,3,4]}`:         {"spec.a: found a list of 4 items, must have at most 3 items"},
+		`{"a":[1,"2",null]}`:      {`spec.a[1]: found string "2", must be an integer; remove the quotes`, "spec.a[2]: found null, must be an integer"},
+		`{"a":"1"}`:               {`spec.a: found string "1", must be a list; put it into square brackets`},
+		`{"b":[{"size":"a"},{}]}`: {"spec.b: found a list of 2 items, must have at most 1 item", `spec.b[0].size: found string "a", must be an integer`},
+		`{"b":[{"sizes":1}]}`:     {"warning: spec.b[0].sizes: unknown field; did you mean `size`?"},
+		`{"c":[]}`:                {"spec.c: found an empty list, must have at least 1 item"},
+		`{"c":["z"]}`:             {`spec.c[0]: found "z", must be one of "x", "y"`},
+		`{"a":[],"c":["x"]}`:      nil,
+	} {
+		if diff := cmp.Diff(want, sentences(Typed[specOf[arrays]](gadgets())(specIn(t, spec)))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", spec, diff)
+		}
+	}
+	shape := shapeOf(reflect.TypeFor[arrays]())
+	for _, c := range []struct {
+		items []any
+		unfit bool
+		want  [3]int
+	}{
+		{[]any{int64(1), int64(2), int64(3)}, false, [3]int{1, 2, 3}},
+		{[]any{int64(1)}, false, [3]int{1}},
+		{[]any{int64(1), int64(2), int64(3), int64(4)}, true, [3]int{1, 2, 3}},
+		{[]any{int64(1), "2", int64(3)}, true, [3]int{1, 0, 3}},
+		{[]any{nil}, true, [3]int{}},
+	} {
+		var got arrays
+		if unfit := new(Reader).readLeniently(shape, map[string]any{"a": c.items}, reflect.ValueOf(&got).Elem()); unfit != c.unfit || got.A != c.want {
+			t.Errorf("a status with %v: unfit %t, %v", c.items, unfit, got.A)
+		}
 	}
 }
 

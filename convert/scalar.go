@@ -235,8 +235,10 @@ func (r *Reader) encoded(s *Shape, raw string, target reflect.Value) {
 	case err != nil && r.Full():
 	case err != nil:
 		r.Problem(schema.InvalidValue, r.found(raw), want, "")
+	case target.IsValid() && s.form == binary:
+		target.SetBytes(value.([]byte)) // of any type of bytes
 	case target.IsValid():
-		target.Set(reflect.ValueOf(value).Convert(target.Type()))
+		target.Set(reflect.ValueOf(value))
 	}
 }
 

@@ -163,6 +163,8 @@ func special(t reflect.Type) (form, bool) {
 		return moment, true
 	case reflect.TypeFor[metav1.Duration]():
 		return duration, true
+	case reflect.TypeFor[json.Number]():
+		return anything, true
 	}
 	if p := reflect.PointerTo(t); p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
 		return anything, true
@@ -225,7 +227,7 @@ func (b *builder) form(s *Shape, t reflect.Type) {
 		}
 	case reflect.Slice:
 		s.form = binary
-		if t.Elem().Kind() != reflect.Uint8 {
+		if !isByte(t.Elem()) {
 			s.form, s.elem = list, b.build(t.Elem())
 		}
 	case reflect.String:
@@ -244,8 +246,9 @@ func (b *builder) form(s *Shape, t reflect.Type) {
 	case reflect.Interface:
 		b.writable(t, t.NumMethod() == 0)
 		s.form = anything
-	case reflect.Array:
-		s.form = anything
+	case reflect.Array: // of bytes, too: encoding/json writes base64 of slices alone
+		s.form, s.elem = list, b.build(t.Elem())
+		s.limited().maxItems = t.Len()
 	default:
 		b.writable(t, false)
 	}
@@ -256,6 +259,12 @@ func (b *builder) writable(t reflect.Type, is bool) {
 	if !is {
 		panic(fmt.Sprintf("convert: %s holds a %s, which encoding/json cannot read and write", b.at, t))
 	}
+}
+
+// isByte says whether encoding/json writes slices of a type as base64.
+func isByte(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	return t.Kind() == reflect.Uint8 && !p.Implements(reflect.TypeFor[json.Marshaler]()) && !p.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }
 
 // mayBeKey says whether encoding/json writes maps with keys of a type.

@@ -208,6 +208,10 @@ func (r *Reader) list(s *Shape, raw []any, target reflect.Value) {
 	if s.limits != nil && !r.lenient {
 		r.size(s.limits, raw, len(raw))
 	}
+	if target.IsValid() && target.Kind() == reflect.Array {
+		r.array(s, raw, target)
+		return
+	}
 	if r.lenient && target.IsValid() {
 		r.listLeniently(s, raw, target)
 		return
@@ -233,6 +237,25 @@ func (r *Reader) list(s *Shape, raw []any, target reflect.Value) {
 			r.element(s.elem, value, target.Index(i))
 		default:
 			r.Walk(s.elem, value, target)
+		}
+		r.Leave()
+	}
+}
+
+// array decodes into an array of Go. What it lacks of items is zero, as encoding/json has it; size tells of those for which it has no place.
+func (r *Reader) array(s *Shape, raw []any, target reflect.Value) {
+	for i, value := range raw {
+		var item reflect.Value
+		if i < target.Len() {
+			item = target.Index(i)
+		} else if r.lenient { // which asks for no size
+			r.problems.count++
+		}
+		r.EnterItem(i)
+		if value == nil && s.elem.form != anything {
+			r.mismatch(s.elem.form, nil)
+		} else {
+			r.element(s.elem, value, item)
 		}
 		r.Leave()
 	}
