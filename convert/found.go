@@ -123,7 +123,11 @@ func (r *Reader) hides(raw any) bool {
 // secretive says whether a text names a credential. Only the beginning is looked at: no message repeats more of a text
 // than that.
 func secretive(text string) bool {
-	text = strings.ToUpper(text[:min(len(text), 1024)])
+	return namesCredential(strings.ToUpper(text[:min(len(text), 1024)]))
+}
+
+// namesCredential does so of a text in upper case.
+func namesCredential(text string) bool {
 	return slices.ContainsFunc(credentials, func(name string) bool { return strings.Contains(text, name) })
 }
 

@@ -247,7 +247,16 @@ func (r *Reader) store(raw any, target reflect.Value) {
 	if !target.IsValid() {
 		return
 	}
-	if err := kjson.Unmarshal(new(Encoder).Encode(raw), target.Addr().Interface()); err != nil {
-		r.Problem(schema.InvalidValue, r.found(raw), "be well-formed", "")
+	text := new(Encoder).Encode(raw)
+	if err := kjson.Unmarshal(text, target.Addr().Interface()); err != nil && !r.Full() {
+		r.Problem(schema.InvalidValue, r.found(raw), "be well-formed", r.said(err, text))
 	}
+}
+
+// said is what a decoder says of a text, which it may repeat: nothing if there may be a credential in it.
+func (r *Reader) said(err error, text []byte) string {
+	if r.at.hidden() || namesCredential(strings.ToUpper(string(text))) {
+		return ""
+	}
+	return schema.Clean(strings.TrimSpace(err.Error()), 150)
 }

@@ -147,7 +147,7 @@ func TestWalkTells(t *testing.T) {
 		{"lists", []any{nil}, "lists[0]: found null, must be a list"},
 		{"lists", []any{[]any{int64(1)}}, `lists[0][0]: found number 1, must be a string; quote it: "1"`},
 		{"next", map[string]any{"next": []any{}}, "next.next: found a list, must be an object"},
-		{"own", int64(3), "own: found number 3, must be well-formed"},
+		{"own", int64(3), "own: found number 3, must be well-formed; json: cannot unmarshal number into Go value of type string"},
 		{"any", func() {}, "any: found something that is not JSON, must be a value that JSON knows"},
 		{"any", []any{math.NaN()}, "any[0]: found number NaN, must be a value that JSON knows"},
 		{"text", []string{"a"}, "text: found something that is not JSON, must be a string"},
@@ -156,7 +156,7 @@ func TestWalkTells(t *testing.T) {
 		{"Hidden", "", "Hidden: unknown field"},
 		{"private", "", "private: unknown field"},
 		{"single", 1e300, "single: found number 1e+300, must be a number of 32 bits"},
-		{"address", "1.2.3", `address: found string "1.2.3", must be well-formed`},
+		{"address", "1.2.3", `address: found string "1.2.3", must be well-formed; ParseAddr("1.2.3"): IPv4 address too short`},
 		{"lasing", "", "lasing: unknown field; did you mean `lasting`?"},
 	} {
 		got, found := walked(t, map[string]any{c.field: c.raw})
