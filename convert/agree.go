@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"stoic/schema"
 )
 
 // Disagreements says in what the spec of a version of a CRD differs from what Typed asks of T, given the same options: fields, types,
@@ -20,11 +22,7 @@ import (
 //
 // It panics where Typed does.
 func Disagreements[T any](crd *apiextensionsv1.CustomResourceDefinition, version string, with ...Option) []string {
-	var o options
-	for _, option := range with {
-		option.addTo(&o)
-	}
-	l := layoutOf(reflect.TypeFor[T](), o.rules)
+	l := typedOf[T](schema.Resource{}, with).layout
 	i := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version })
 	if i < 0 || crd.Spec.Versions[i].Schema == nil || crd.Spec.Versions[i].Schema.OpenAPIV3Schema == nil {
 		return []string{"the CRD has no schema of version " + strconv.Quote(version)}

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,79 +18,107 @@ type Rule struct {
 
 // Need: the fields must be there, and be neither null nor empty.
 func Need[T any](fields ...string) Rule {
-	return Rule{reflect.TypeFor[T](), func(s *Shape) { s.needs = append(s.needs, s.having(fields)...) }}
+	return ruleOn[T](func(t reflect.Type, s *Shape) { s.needs = append(s.needs, s.having(t, fields)...) })
 }
 
 // require: the fields must be there and not be null, but may be empty.
 func require[T any](fields ...string) Rule {
-	return Rule{reflect.TypeFor[T](), func(s *Shape) { s.required = append(s.required, s.having(fields)...) }}
+	return ruleOn[T](func(t reflect.Type, s *Shape) { s.required = append(s.required, s.having(t, fields)...) })
 }
 
-// Span: the fields are integers from least to most.
+// Span: the fields are integers from least to most. For fields of which a type of Kubernetes, or another Span, asks more, that holds, too.
 func Span[T any](least, most int64, fields ...string) Rule {
-	return Rule{reflect.TypeFor[T](), func(s *Shape) {
-		for _, field := range fields {
-			own := s.own(field)
-			own.min, own.max = least, most
+	return ruleOn[T](func(t reflect.Type, s *Shape) {
+		for _, field := range s.having(t, fields) {
+			own := s.leaf(t, "Span", field, integer, intOrString)
+			if own.min, own.max = max(own.min, least), min(own.max, most); own.min > own.max {
+				panic(fmt.Sprintf("convert: Span from %d to %d of the field %s of %s, which no value keeps", least, most, field, t))
+			}
 		}
-	}}
+	})
 }
 
 // mode: the fields are permissions of files.
 func mode[T any](fields ...string) Rule {
-	return Rule{reflect.TypeFor[T](), func(s *Shape) {
-		for _, field := range fields {
-			own := s.own(field)
+	return ruleOn[T](func(t reflect.Type, s *Shape) {
+		for _, field := range s.having(t, fields) {
+			own := s.leaf(t, "mode", field, integer)
 			own.min, own.max, own.octal = 0, 0o777, true
 		}
-	}}
+	})
 }
 
 // Words: a text of this type is one of a few, or empty, which says nothing.
 func Words[T ~string](few ...T) Rule {
-	return Rule{reflect.TypeFor[T](), func(s *Shape) {
+	return ruleOn[T](func(t reflect.Type, s *Shape) {
+		if len(few) == 0 {
+			panic("convert: Words of " + t.String() + " are none")
+		}
 		for _, word := range few {
 			s.words = append(s.words, string(word))
 		}
-	}}
+	})
 }
 
 // spelt: the fields are texts of a form, or empty.
 func spelt[T any](as spelling, fields ...string) Rule {
-	return Rule{reflect.TypeFor[T](), func(s *Shape) {
-		for _, field := range fields {
-			s.own(field).spelling = &as
+	return ruleOn[T](func(t reflect.Type, s *Shape) {
+		for _, field := range s.having(t, fields) {
+			s.leaf(t, "spelt", field, text, intOrString).spelling = &as
 		}
-	}}
+	})
 }
 
 // Choice: the field is one of a few words, or empty.
 func Choice[T any](field string, few ...string) Rule {
-	return Rule{reflect.TypeFor[T](), func(s *Shape) { s.own(field).words = few }}
+	return ruleOn[T](func(t reflect.Type, s *Shape) {
+		own := s.leaf(t, "Choice", field, text)
+		if own.words = few; len(few) == 0 {
+			panic("convert: Choice of the field " + field + " of " + t.String() + " has no words")
+		}
+	})
 }
 
 // ExactlyOne of the fields is there.
 func ExactlyOne[T any](fields ...string) Rule {
-	return Rule{reflect.TypeFor[T](), func(s *Shape) { s.oneOf = s.having(fields) }}
+	return ruleOn[T](func(t reflect.Type, s *Shape) { s.oneOf = append(s.oneOf, s.having(t, fields)) })
 }
 
 // Hide: no message repeats what is below the fields, as it may be a credential. Conditions and events reach logs and
 // users that the object itself does not reach.
 func Hide[T any](fields ...string) Rule {
-	return Rule{reflect.TypeFor[T](), func(s *Shape) {
-		for _, name := range fields {
+	return ruleOn[T](func(t reflect.Type, s *Shape) {
+		for _, name := range s.having(t, fields) {
 			s.fields[name].hidden = true
 		}
-	}}
+	})
 }
 
 // And adds what fields ask of each other.
 func And[T any](check func(*Reader, map[string]any)) Rule {
-	return Rule{reflect.TypeFor[T](), func(s *Shape) { s.checks = append(s.checks, check) }}
+	return ruleOn[T](func(t reflect.Type, s *Shape) {
+		if s.form != object || check == nil {
+			panic("convert: And of " + t.String() + " wants a struct, and a function that is not nil")
+		}
+		s.checks = append(s.checks, check)
+	})
 }
 
 // On changes the shape of a type by hand.
-func On[T any](put func(*Shape)) Rule { return Rule{reflect.TypeFor[T](), put} }
+func On[T any](put func(*Shape)) Rule {
+	return ruleOn[T](func(t reflect.Type, s *Shape) {
+		if put == nil {
+			panic("convert: On of " + t.String() + " is nil")
+		}
+		put(s)
+	})
+}
+
+// ruleOn a type. What put panics with names the type.
+func ruleOn[T any](put func(reflect.Type, *Shape)) Rule {
+	t := reflect.TypeFor[T]()
+	return Rule{t, func(s *Shape) { put(t, s) }}
+}
 
 // Advice is what is known of a field that its object does not have.
 type Advice struct {
@@ -100,25 +129,60 @@ type Advice struct {
 
 // Advise says what is known of fields that an object does not have.
 func Advise[T any](advise func(within map[string]any, key string) Advice) Rule {
-	return On[T](func(s *Shape) { s.Advise(advise) })
+	return ruleOn[T](func(t reflect.Type, s *Shape) {
+		if s.form != object || advise == nil {
+			panic("convert: Advise of " + t.String() + " wants a struct, and a function that is not nil")
+		}
+		s.Advise(advise)
+	})
 }
 
 // Advise is the rule of that name, for a shape that is made by hand.
 func (s *Shape) Advise(advise func(within map[string]any, key string) Advice) { s.advise = advise }
 
-// having fails unless there are fields of these names.
-func (s *Shape) having(names []string) []string {
+// having panics unless type t, whose shape this is, has fields of these names.
+func (s *Shape) having(t reflect.Type, names []string) []string {
+	if len(names) == 0 {
+		panic("convert: a rule about no field of " + t.String())
+	}
 	for _, name := range names {
 		if s.fields[name] == nil {
-			panic("convert: a rule about a field " + name + ", which is not among " + strings.Join(s.names, ", "))
+			panic("convert: a rule about a field " + name + " of " + t.String() + ", which is not among " + strings.Join(s.names, ", "))
 		}
 	}
 	return names
 }
 
+// leaf is the own shape of a field of type t, or of the items of its list. It panics if that has none of these forms: the rule would have
+// no effect.
+func (s *Shape) leaf(t reflect.Type, rule, name string, forms ...form) *Shape {
+	s.having(t, []string{name})
+	own := s.own(name)
+	if slices.Contains(forms, own.form) {
+		return own
+	}
+	is := "has another type"
+	if index := s.fields[name].index; index != nil {
+		is = "is a " + t.FieldByIndex(index).Type.String()
+	}
+	panic("convert: " + rule + " of the field " + name + " of " + t.String() + ": it is for " + typesOf(forms) + ", and for lists of them, and the field " + is)
+}
+
+// typesOf are the Go types that have one of these forms.
+func typesOf(forms []form) string {
+	names := map[form]string{text: "strings", integer: "integers", float: "floats", intOrString: "intstr.IntOrString", list: "lists", dict: "maps"}
+	all := make([]string, len(forms))
+	for i, f := range forms {
+		all[i] = names[f]
+	}
+	if last := len(all) - 1; last > 0 {
+		return strings.Join(all[:last], ", ") + " and " + all[last]
+	}
+	return all[0]
+}
+
 // own is the shape of a field, or of the items of its list, which the field from then on shares with no other.
 func (s *Shape) own(name string) *Shape {
-	s.having([]string{name})
 	f := s.fields[name]
 	own := *f.shape
 	f.shape = &own
@@ -173,8 +237,8 @@ func (r *Reader) whole(s *Shape, raw map[string]any) {
 			r.ProblemIn(key, schema.MissingField, "", "be set", s.misnamed(raw, key))
 		}
 	}
-	if s.oneOf != nil {
-		r.onlyOne(s, raw)
+	for _, few := range s.oneOf {
+		r.onlyOne(s, few, raw)
 	}
 	for _, check := range s.checks {
 		check(r, raw)
@@ -199,9 +263,9 @@ func (s *Shape) misnamed(raw map[string]any, missing string) string {
 }
 
 // onlyOne checks that one of several fields is there. A field that no library knows may be another one of them.
-func (r *Reader) onlyOne(s *Shape, raw map[string]any) {
+func (r *Reader) onlyOne(s *Shape, few []string, raw map[string]any) {
 	first := ""
-	for _, key := range s.oneOf {
+	for _, key := range few {
 		switch {
 		case raw[key] == nil:
 		case first == "":
@@ -217,15 +281,15 @@ func (r *Reader) onlyOne(s *Shape, raw map[string]any) {
 			if value == nil || s.fields[key] != nil {
 				continue
 			}
-			at := slices.IndexFunc(s.oneOf, func(known string) bool { return strings.EqualFold(key, known) })
+			at := slices.IndexFunc(few, func(known string) bool { return strings.EqualFold(key, known) })
 			if at < 0 {
 				return
 			}
 			if misspelt == "" || key < misspelt { // the order of keys is another one each time
-				hint, misspelt = Misspelt(raw, s.oneOf[at]), key
+				hint, misspelt = Misspelt(raw, few[at]), key
 			}
 		}
-		r.Problem(schema.MissingField, "", "have one of `"+strings.Join(s.oneOf, "`, `")+"`", hint)
+		r.Problem(schema.MissingField, "", "have one of `"+strings.Join(few, "`, `")+"`", hint)
 	}
 }
 

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,7 +19,7 @@ func TestRules(t *testing.T) {
 			return
 		}
 		seen[s] = true
-		for _, key := range append(append([]string{}, s.needs...), s.oneOf...) {
+		for _, key := range append(slices.Concat(s.oneOf...), s.needs...) {
 			if s.fields[key] == nil {
 				t.Errorf("a rule about %s, which is not among %v", key, s.names)
 			}

@@ -36,7 +36,7 @@ type Shape struct {
 	// Of objects: the fields that must be there, those of which one must be, and what else to check; see rules.go.
 	needs    []string
 	required []string // likewise, but they may be empty
-	oneOf    []string
+	oneOf    [][]string
 	checks   []func(*Reader, map[string]any)
 	// Of objects: what is known of a field that they do not have; nil if nothing is.
 	advise func(within map[string]any, key string) Advice
@@ -198,13 +198,18 @@ func (b *builder) build(t reflect.Type) *Shape {
 	}
 	s := &Shape{}
 	b.known[t] = s
-	if special, ok := special(t); ok {
+	special, isSpecial := special(t)
+	if isSpecial {
 		s.form, s.min, s.max = special, math.MinInt32, math.MaxInt32
-		return s
+	} else {
+		b.form(s, t)
 	}
-	b.form(s, t)
 	for _, rule := range b.rules {
-		if rule.on == t {
+		switch {
+		case rule.on != t:
+		case isSpecial:
+			panic("convert: a rule on " + t.String() + ", which has a decoder of its own, so that no rule is asked")
+		default:
 			rule.put(s)
 		}
 	}

@@ -95,9 +95,19 @@ func (l nameLimit) check(name string) []schema.Problem {
 // Typed panics if T is no such type, or if a tag or an option makes no sense for it, which is a defect of the program: it
 // is for the start of a program, as regexp.MustCompile is.
 func Typed[T any](of schema.Resource, with ...Option) func(*unstructured.Unstructured) *Result {
+	return typedOf[T](of, with).convert
+}
+
+func typedOf[T any](of schema.Resource, with []Option) *typed[T] {
 	var o options
 	for _, option := range with {
+		if option == nil {
+			panic("convert: an option of " + reflect.TypeFor[T]().String() + " is nil")
+		}
 		option.addTo(&o)
+	}
+	if o.nameLimit.most < 0 {
+		panic(fmt.Sprintf("convert: MaxName of %s is %d", reflect.TypeFor[T](), o.nameLimit.most))
 	}
 	c := &typed[T]{layout: layoutOf(reflect.TypeFor[T](), o.rules), of: of, nameLimit: o.nameLimit}
 	for _, f := range o.defaults {
@@ -113,14 +123,17 @@ func Typed[T any](of schema.Resource, with ...Option) func(*unstructured.Unstruc
 	for _, f := range o.slim {
 		c.slim = append(c.slim, functionOf[T, func(*T)]("Slim", f))
 	}
-	return c.convert
+	return c
 }
 
-// functionOf an option, which is one on T.
+// functionOf an option, which is one on T, and not nil.
 func functionOf[T, F any](option string, f any) F {
 	function, ok := f.(F)
 	if !ok {
 		panic("convert: " + option + " of " + reflect.TypeOf(f).In(0).String() + ", not of " + reflect.TypeFor[*T]().String())
+	}
+	if reflect.ValueOf(f).IsNil() {
+		panic("convert: " + option + " of " + reflect.TypeFor[*T]().String() + " is nil")
 	}
 	return function
 }

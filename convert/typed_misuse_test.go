@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stoic/schema"
 )
@@ -60,12 +61,35 @@ func TestTypedMisuse(t *testing.T) {
 		"string is not a struct":              func() { Typed[string](gadgets()) },
 		"does not embed metav1.TypeMeta":      func() { Typed[gadgetSpec](gadgets()) },
 		"a rule on corev1.PodSpec|v1.PodSpec": func() { Typed[gadget](gadgets(), Need[corev1.PodSpec]("containers")) },
-		"a rule about a field name, which":    func() { Typed[gadget](gadgets(), Need[gadgetTag]("name")) },
-		"a rule about a field x, which":       func() { Typed[gadget](gadgets(), ExactlyOne[gadgetTag]("key", "x")) },
-		"a rule about a field y, which":       func() { Typed[gadget](gadgets(), Span[gadgetTag](0, 1, "y")) },
-		"Validate of *convert.gadgetSpec":     func() { Typed[gadget](gadgets(), Validate(func(*gadgetSpec) []schema.Problem { return nil })) },
-		"Slim of *convert.gadgetSpec":         func() { Typed[gadget](gadgets(), Slim(func(*gadgetSpec) {})) },
-		"Default of *convert.gadgetSpec":      func() { Typed[gadget](gadgets(), Default(func(*gadgetSpec) {})) },
+		"a rule about a field name of convert.gadgetTag, which is not among key, value": func() { Typed[gadget](gadgets(), Need[gadgetTag]("name")) },
+		"a rule about a field x of convert.gadgetTag, which is not among key, value":    func() { Typed[gadget](gadgets(), ExactlyOne[gadgetTag]("key", "x")) },
+		"a rule about a field y of convert.gadgetTag, which is not among key, value":    func() { Typed[gadget](gadgets(), Span[gadgetTag](0, 1, "y")) },
+		"Validate of *convert.gadgetSpec":                                               func() { Typed[gadget](gadgets(), Validate(func(*gadgetSpec) []schema.Problem { return nil })) },
+		"Slim of *convert.gadgetSpec":                                                   func() { Typed[gadget](gadgets(), Slim(func(*gadgetSpec) {})) },
+		"Default of *convert.gadgetSpec":                                                func() { Typed[gadget](gadgets(), Default(func(*gadgetSpec) {})) },
+		"a rule about a field z of convert.gadgetTag, which":                            func() { Typed[gadget](gadgets(), Hide[gadgetTag]("z")) },
+		"a rule about no field of convert.gadgetTag":                                    func() { Typed[gadget](gadgets(), Need[gadgetTag]()) },
+		"Span of the field key of convert.gadgetTag: it is for integers and intstr.IntOrString, and for lists of them, and the field is a string": func() {
+			Typed[gadget](gadgets(), Span[gadgetTag](0, 1, "key"))
+		},
+		"Span of the field ratio of convert.gadgetSpec: it is for integers and intstr.IntOrString, and for lists of them, and the field is a *float64": func() {
+			Typed[gadget](gadgets(), Span[gadgetSpec](0, 1, "ratio"))
+		},
+		"Span from 5 to 3 of the field most of convert.gadgetSpec, which no value keeps": func() { Typed[gadget](gadgets(), Span[gadgetSpec](5, 3, "most")) },
+		"Choice of the field most of convert.gadgetSpec: it is for strings, and for":     func() { Typed[gadget](gadgets(), Choice[gadgetSpec]("most", "7")) },
+		"Choice of the field key of convert.gadgetTag has no words":                      func() { Typed[gadget](gadgets(), Choice[gadgetTag]("key")) },
+		"a rule on v1.Duration, which has a decoder of its own":                          func() { Typed[gadget](gadgets(), On[metav1.Duration](func(*Shape) {})) },
+		"And of convert.gadgetTag wants a struct, and a function that is not nil":        func() { Typed[gadget](gadgets(), And[gadgetTag](nil)) },
+		"And of map[string]string wants a struct":                                        func() { Typed[gadget](gadgets(), And[map[string]string](subPaths)) },
+		"Advise of convert.gadgetTag wants a struct":                                     func() { Typed[gadget](gadgets(), Advise[gadgetTag](nil)) },
+		"On of convert.gadgetTag is nil":                                                 func() { Typed[gadget](gadgets(), On[gadgetTag](nil)) },
+		"Words of string are none":                                                       func() { Typed[gadget](gadgets(), Words[string]()) },
+		"Default of *convert.gadget is nil":                                              func() { Typed[gadget](gadgets(), Default[gadget](nil)) },
+		"Validate of *convert.gadget is nil":                                             func() { Typed[gadget](gadgets(), Validate[gadget](nil)) },
+		"Slim of *convert.gadget is nil":                                                 func() { Typed[gadget](gadgets(), Slim[gadget](nil)) },
+		"Verbatim of *convert.gadget is nil":                                             func() { Typed[gadget](gadgets(), Verbatim[gadget](nil, "spec", "tree")) },
+		"an option of convert.gadget is nil":                                             func() { Typed[gadget](gadgets(), nil) },
+		"MaxName of convert.gadget is -1":                                                func() { Typed[gadget](gadgets(), MaxName(-1, "")) },
 		`"oneof" is not known`: made[struct {
 			A string `stoic:"oneof=a"`
 		}](),
@@ -98,5 +122,28 @@ func TestTypedMisuse(t *testing.T) {
 		}](),
 	} {
 		panicsWith(t, want, misuse)
+	}
+}
+
+// TestRulesOfOneType: each holds, whatever was said before of the same fields.
+func TestRulesOfOneType(t *testing.T) {
+	type spec struct {
+		A, B, C, D string
+		N          int8
+	}
+	read := Typed[specOf[spec]](gadgets(), ExactlyOne[spec]("A", "B"), ExactlyOne[spec]("C", "D"), Span[spec](-5, 1000, "N"), Span[spec](-1000, 100, "N"))
+	for text, want := range map[string][]string{
+		`{"A":"a","C":"c","N":-5}`:  nil,
+		`{"A":"a","C":"c","N":101}`: {"spec.N: found number 101, must be from -5 to 100"},
+		`{"A":"a","B":"b"}`:         {"spec: must have one of `C`, `D`", "spec.B: found `B` beside `A`, must be the only one of the two; remove one"},
+		`{"C":"c","D":"d"}`:         {"spec: must have one of `A`, `B`", "spec.D: found `D` beside `C`, must be the only one of the two; remove one"},
+	} {
+		if diff := cmp.Diff(want, sentences(read(specIn(t, text)))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+	read = Typed[specOf[spec]](gadgets(), Span[spec](-1000, 1000, "N"))
+	if diff := cmp.Diff([]string{"spec.N: found number 300, must be from -128 to 127"}, sentences(read(specIn(t, `{"N":300}`)))); diff != "" {
+		t.Errorf("beyond the type (-want +got):\n%s", diff)
 	}
 }
