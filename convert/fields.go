@@ -111,13 +111,13 @@ func (f *goField) read() (inner reflect.Type, how handling) {
 	}
 	switch isStruct := inner.Kind() == reflect.Struct; {
 	case !f.IsExported() && !(f.Anonymous && isStruct):
-		f.untagged("the field is not exported")
+		f.notTagged("the field is not exported")
 		return nil, leftOut
 	case tag == "-":
-		f.untagged("JSON leaves out the field")
+		f.notTagged("JSON leaves out the field")
 		return nil, leftOut
 	case f.Anonymous && isStruct && !f.named:
-		f.untagged("the fields of an embedded struct stand among those of the struct around it")
+		f.notTagged("the fields of an embedded struct stand among those of the struct around it")
 		return inner, isEmbedded
 	case !f.named:
 		f.name = f.Name
@@ -137,10 +137,18 @@ func (f *goField) check(options []string) {
 	}
 }
 
-// untagged panics if a field that is none in JSON has a tag of this package.
-func (f *goField) untagged(why string) {
+// notTagged panics if a field that is none in JSON has a tag of this package.
+func (f *goField) notTagged(why string) {
 	if tag, ok := f.Tag.Lookup(TagName); ok {
 		panic(fmt.Sprintf("convert: the tag %s:%q of %s has no effect: %s", TagName, tag, f, why))
+	}
+}
+
+// untagged panics if a struct that has a decoder of its own, perhaps that of a type that it embeds, has a field with a tag of this package.
+func untagged(t reflect.Type) {
+	for i := 0; t.Kind() == reflect.Struct && i < t.NumField(); i++ {
+		f := goField{StructField: t.Field(i), in: t}
+		f.notTagged("the struct has a decoder of its own, or embeds one")
 	}
 }
 

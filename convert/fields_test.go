@@ -205,7 +205,6 @@ func TestArrays(t *testing.T) {
 func panicsWith(t *testing.T, want string, call func()) {
 	t.Helper()
 	defer func() {
-		t.Helper()
 		said := fmt.Sprint(recover())
 		for one := range strings.SplitSeq(want, "|") {
 			if strings.Contains(said, one) {
@@ -246,11 +245,15 @@ func TestFieldsMisuse(t *testing.T) {
 			Named
 		}](),
 		`convert.part.Name stands in struct { *convert.part }.part, a pointer to a struct that is not exported`: made[struct{ *part }](),
-		`.C holds a chan int, which encoding/json cannot read and write`:                                        made[struct{ C chan int }](),
-		`.D holds a func(), which`:       made[struct{ D []func() }](),
-		`.E holds a complex128, which`:   made[struct{ E map[string]complex128 }](),
-		`.F holds a io.Reader, which`:    made[struct{ F io.Reader }](),
-		`.G holds a map[bool]int, which`: made[struct{ G map[bool]int }](),
+		`.A has no effect: the struct has a decoder of its own, or embeds one`: made[struct {
+			metav1.Time
+			A string `stoic:"required"`
+		}](),
+		`.C holds a chan int, which encoding/json cannot read and write`: made[struct{ C chan int }](),
+		`.D holds a func(), which`:                                       made[struct{ D []func() }](),
+		`.E holds a complex128, which`:                                   made[struct{ E map[string]complex128 }](),
+		`.F holds a io.Reader, which`:                                    made[struct{ F io.Reader }](),
+		`.G holds a map[bool]int, which`:                                 made[struct{ G map[bool]int }](),
 	} {
 		panicsWith(t, want, misuse)
 	}

@@ -201,6 +201,7 @@ func (b *builder) build(t reflect.Type) *Shape {
 	special, isSpecial := special(t)
 	if isSpecial {
 		s.form, s.min, s.max = special, math.MinInt32, math.MaxInt32
+		untagged(t)
 	} else {
 		b.form(s, t)
 	}
@@ -289,7 +290,7 @@ func (b *builder) collect(s *Shape, t reflect.Type) {
 		of := b.build(f.Type)
 		s.fields[f.name] = &field{shape: of, index: f.index, notNull: notNull(f.Type, of.form)}
 		if tag := f.Tag.Get(TagName); tag != "" {
-			b.tags = append(b.tags, tagged{f.String(), s, f.name, tag})
+			b.tags = append(b.tags, tagged{f.String(), f.Type, s, f.name, tag})
 		}
 	}
 }

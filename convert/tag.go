@@ -1,8 +1,11 @@
 package convert
 
 import (
+	"fmt"
 	"math"
+	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,20 +30,22 @@ import (
 //	                     dnsSubdomain, as of most objects
 //	pattern=EXPRESSION   of texts, also of those that may stand for a number: a regular expression of Go that matches some part; it stands last, as it may hold commas
 //
-// What is said of numbers and texts applies to each item of a list. Tags are not read from comments: where a CRD is
-// generated from markers, write both.
+// What is said of numbers and texts applies to each item of a list. It cannot be said of the values of a map, nor of lists in lists; Words
+// is the rule for texts of a type, wherever they stand. Tags are not read from comments: where a CRD is generated from markers, write both.
 const TagName = "stoic"
 
 // tagged is a field with a tag.
 type tagged struct {
-	field string // as Go names it, for messages
-	in    *Shape
-	name  string
-	tag   string
+	field  string // as Go names it, for messages
+	goType reflect.Type
+	in     *Shape
+	name   string
+	tag    string
 }
 
 // apply makes the tag part of the field's shape. It panics if it makes no sense there: that is a defect of the program.
 func (t tagged) apply() {
+	said := map[string]bool{}
 	for rest := t.tag; rest != ""; {
 		word := rest
 		if strings.HasPrefix(rest, "pattern=") {
@@ -48,28 +53,79 @@ func (t tagged) apply() {
 		} else {
 			word, rest, _ = strings.Cut(rest, ",")
 		}
-		name, value, _ := strings.Cut(word, "=")
-		switch name {
-		case "required":
-			t.in.required = append(t.in.required, t.name)
-		case "min", "max":
-			t.bound(name == "min", value)
-		case "minLength":
-			t.leaf(text).limited().minLength = t.natural(value)
-		case "maxLength":
-			t.leaf(text).limited().maxLength = t.natural(value)
-		case "minItems":
-			t.many().limited().minItems = t.natural(value)
-		case "maxItems":
-			t.many().limited().maxItems = t.natural(value)
-		case "enum":
-			t.enum(strings.Split(value, ";"))
-		case "name":
-			t.spelt(value)
-		case "pattern":
-			t.pattern(value)
-		default:
-			t.fail(strconv.Quote(name) + " is not known")
+		name, value, hasValue := strings.Cut(word, "=")
+		if said[name] {
+			t.fail(strconv.Quote(name) + " stands in it twice")
+		}
+		said[name] = true
+		t.applyWord(name, value, hasValue)
+	}
+	if said["name"] && said["pattern"] {
+		t.fail("a field has a name or a pattern, not both")
+	}
+	t.satisfiable()
+}
+
+func (t tagged) applyWord(name, value string, hasValue bool) {
+	switch name {
+	case "required":
+		if hasValue {
+			t.fail("required has no value")
+		}
+		t.in.required = append(t.in.required, t.name)
+	case "min", "max":
+		t.bound(name, value)
+	case "minLength":
+		t.leaf(name, text).limited().minLength = t.natural(value)
+	case "maxLength":
+		t.leaf(name, text).limited().maxLength = t.natural(value)
+	case "minItems":
+		t.many(name).limited().minItems = t.natural(value)
+	case "maxItems":
+		n := t.natural(value)
+		l := t.many(name).limited()
+		if n > l.maxItems {
+			t.fail("a " + t.goType.String() + " has no place for so many")
+		}
+		l.maxItems = n
+	case "enum":
+		t.enum(strings.Split(value, ";"))
+	case "name":
+		t.spelt(value)
+	case "pattern":
+		t.pattern(value)
+	default:
+		t.fail(strconv.Quote(name) + " is not known")
+	}
+}
+
+// satisfiable panics if the tag, with what rules and the type ask of the field, leaves no value, or if a value that it names is refused.
+func (t tagged) satisfiable() {
+	s := t.in.fields[t.name].shape
+	if l := s.limits; l != nil && l.minItems > l.maxItems {
+		t.fail(fmt.Sprintf("minItems is %d, and at most %d are allowed", l.minItems, l.maxItems))
+	}
+	if s.form == list {
+		s = s.elem
+	}
+	l := s.limits
+	if l == nil {
+		l = unlimited()
+	}
+	switch {
+	case l.least > l.most:
+		t.fail(fmt.Sprintf("no number is from %v to %v", l.least, l.most))
+	case l.minLength > l.maxLength:
+		t.fail(fmt.Sprintf("minLength is %d, and maxLength %d", l.minLength, l.maxLength))
+	}
+	for _, n := range l.numbers {
+		if n < s.min || n > s.max {
+			t.fail(fmt.Sprintf("%d is in the enum, and the field is from %d to %d", n, s.min, s.max))
+		}
+	}
+	for _, word := range s.words {
+		if r := (&Reader{problems: findings{silent: true}}); !r.text(s, word) {
+			t.fail(strconv.Quote(word) + " is in the enum, and the rest of what is asked of the field refuses it")
 		}
 	}
 }
@@ -87,30 +143,27 @@ func (t tagged) natural(value string) int {
 }
 
 // leaf is the shape of the field, or of the items of its list, if it has one of these forms.
-func (t tagged) leaf(forms ...form) *Shape {
+func (t tagged) leaf(word string, forms ...form) *Shape {
 	own := t.in.own(t.name)
-	for _, f := range forms {
-		if own.form == f {
-			return own
-		}
+	if !slices.Contains(forms, own.form) {
+		t.fail(word + " is for " + typesOf(forms) + ", and for lists of them, and the field is a " + t.goType.String())
 	}
-	t.fail("the field has another type")
-	return nil
+	return own
 }
 
 // many is the shape of the field if it holds a list or a map.
-func (t tagged) many() *Shape {
+func (t tagged) many(word string) *Shape {
 	f := t.in.fields[t.name]
 	own := *f.shape
 	if own.form != list && own.form != dict {
-		t.fail("the field has another type")
+		t.fail(word + " is for " + typesOf([]form{list, dict}) + ", and the field is a " + t.goType.String())
 	}
 	f.shape = &own
 	return &own
 }
 
-func (t tagged) bound(least bool, value string) {
-	own := t.leaf(integer, intOrString, float)
+func (t tagged) bound(word, value string) {
+	least, own := word == "min", t.leaf(word, integer, intOrString, float)
 	if own.form == float {
 		f, err := strconv.ParseFloat(value, 64)
 		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
@@ -125,7 +178,7 @@ func (t tagged) bound(least bool, value string) {
 	}
 	n, err := strconv.ParseInt(value, 10, 64)
 	if err != nil || n < own.min || n > own.max {
-		t.fail(strconv.Quote(value) + " is not an integer that the field can hold")
+		t.fail(fmt.Sprintf("%q is not an integer from %d to %d, as the field holds", value, own.min, own.max))
 	}
 	if least {
 		own.min = n
@@ -135,7 +188,7 @@ func (t tagged) bound(least bool, value string) {
 }
 
 func (t tagged) enum(few []string) {
-	own := t.leaf(text, integer)
+	own := t.leaf("enum", text, integer)
 	own.listed = true
 	if own.form == text {
 		own.words = few
@@ -153,7 +206,7 @@ func (t tagged) enum(few []string) {
 
 // spelt: an empty text says nothing, unless minLength forbids it.
 func (t tagged) spelt(kind string) {
-	own := t.leaf(text)
+	own := t.leaf("name", text)
 	switch kind {
 	case "dnsLabel":
 		own.spelling = &labelForm
@@ -169,7 +222,7 @@ func (t tagged) pattern(expression string) {
 	if err != nil {
 		t.fail(err.Error())
 	}
-	own := t.leaf(text, intOrString)
+	own := t.leaf("pattern", text, intOrString)
 	own.listed = true
 	own.spelling = &spelling{code: schema.InvalidValue, want: "match `" + schema.Clean(expression, 120) + "`", legal: compiled.MatchString}
 }

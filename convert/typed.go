@@ -92,6 +92,9 @@ func (l nameLimit) check(name string) []schema.Problem {
 // of them, as far as rules of this package say so; a pod template is checked as a whole only by the rule
 // And[corev1.PodTemplateSpec]((*Reader).PodTemplate).
 //
+// Which fields T has, and under which names, is what encoding/json makes of it, so that what is written is read again. Names are
+// matched exactly, as API servers match them. The option string of encoding/json is not supported.
+//
 // Typed panics if T is no such type, or if a tag or an option makes no sense for it, which is a defect of the program: it
 // is for the start of a program, as regexp.MustCompile is.
 func Typed[T any](of schema.Resource, with ...Option) func(*unstructured.Unstructured) *Result {
