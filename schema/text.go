@@ -69,10 +69,17 @@ func Hash(of any) string { return fmt.Sprintf("%x", sha256.Sum256(JSON(of)))[:ha
 const hashLength = 10
 
 // ShortName is a name as it is, or where it has more than so many bytes its beginning and a hash: of at most so many, and
-// another one for each name. It is for names made from names, and for values of labels.
+// another one for each name. It is for names made from names, and for values of labels. It panics where so many are fewer than 12:
+// a letter, a hyphen and the hash would not fit.
 func ShortName(name string, most int) string {
+	if most < shortest {
+		panic(fmt.Sprintf("schema: ShortName of at most %d bytes, where %d is the least", most, shortest))
+	}
 	if len(name) <= most {
 		return name
 	}
-	return strings.TrimRight(name[:max(most-hashLength-1, 0)], "-.") + "-" + Hash(name)
+	return strings.TrimLeft(strings.TrimRight(name[:most-hashLength-1], "-.")+"-"+Hash(name), "-.")
 }
+
+// shortest is the length of a letter, a hyphen and a hash.
+const shortest = 1 + 1 + hashLength

@@ -96,15 +96,25 @@ func TestCompactJSON(t *testing.T) {
 func TestShortName(t *testing.T) {
 	long := strings.Repeat("a", 48)
 	seen := map[string]string{}
-	for _, name := range []string{"a", long, long + "a", long + "b", strings.Repeat("a", 253), strings.Repeat("a", 36) + "." + long, strings.Repeat("a", 36) + "-" + long, strings.Repeat("a.", 100) + "a"} {
+	for _, name := range []string{"a", long, long + "a", long + "b", strings.Repeat("a", 253), strings.Repeat("a", 36) + "." + long, strings.Repeat("a", 36) + "-" + long, strings.Repeat("a.", 100) + "a", strings.Repeat("-.", 30)} {
 		got := ShortName(name, 48)
 		if len(got) > 48 || len(name) <= 48 && got != name || seen[got] != "" || len(validation.IsDNS1123Subdomain(got)) > 0 {
 			t.Errorf("%s of %d bytes is %s, as is %s", name, len(name), got, seen[got])
 		}
 		seen[got] = name
 	}
-	if got := ShortName("abcdef", 3); len(got) > 3+hashLength { // no room for a hash: it is there all the same
-		t.Errorf("found %s", got)
+	if got := ShortName("averylongname", 12); got != "a-"+Hash("averylongname") {
+		t.Errorf("at most 12: %s", got)
+	}
+	for _, name := range []string{"a", "averylongname"} { // also of a name that fits, so that a test notices
+		func() {
+			defer func() {
+				if said := recover(); said != "schema: ShortName of at most 11 bytes, where 12 is the least" {
+					t.Errorf("%s: %v", name, said)
+				}
+			}()
+			t.Error(ShortName(name, 11))
+		}()
 	}
 }
 
