@@ -73,6 +73,7 @@ func TestCRDGenerateOfNothing(t *testing.T) {
 		"./plain":   "no type of the package is marked +kubebuilder:object:root=true",
 		"./broken":  "controller-gen cannot read it",
 		"./nowhere": "nowhere",
+		"broken":    "\nwrite ./ in front of a folder: ./broken\n",
 	} {
 		out, errOut, code := called("stoic", "crd", "generate", pattern, "--engine", engine)
 		if code != 1 || out != "" || !strings.Contains(errOut, says) || strings.Contains(errOut, "Usage:") {

@@ -28,7 +28,7 @@ func CRDs(ctx context.Context, program, folder, types string) ([]*crdv1.CustomRe
 	tool := exec.CommandContext(ctx, program, "crd:crdVersions=v1,generateEmbeddedObjectMeta=true", "paths="+types, "output:crd:dir="+out)
 	tool.Dir = folder
 	if text, err := tool.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("controller-gen cannot read it: %w\n%s", err, complaint(text))
+		return nil, fmt.Errorf("controller-gen cannot read it: %w\n%s%s", err, complaint(text), meantFolder(folder, types))
 	}
 	return readAll(out)
 }
@@ -38,6 +38,19 @@ func complaint(text []byte) string {
 	said, _, _ := strings.Cut(string(text), "\nUsage:")
 	said, _, _ = strings.Cut(said, "Error: not all generators ran successfully")
 	return strings.TrimSpace(said)
+}
+
+// meantFolder is the hint that a pattern names a folder, which the go command takes for a package of the standard library. It is empty
+// where no such folder is.
+func meantFolder(folder, types string) string {
+	if filepath.IsAbs(types) || strings.HasPrefix(types, ".") {
+		return ""
+	}
+	path := strings.TrimSuffix(types, "/...")
+	if at, err := os.Stat(filepath.Join(folder, path)); err != nil || !at.IsDir() {
+		return ""
+	}
+	return "\nwrite ./ in front of a folder: ./" + types
 }
 
 func readAll(dir string) ([]*crdv1.CustomResourceDefinition, error) {

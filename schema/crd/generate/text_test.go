@@ -1,6 +1,8 @@
 package generate
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,6 +23,35 @@ func TestFirstSentence(t *testing.T) {
 	for text, want := range tests {
 		if found := firstSentence(text); found != want {
 			t.Errorf("%q: found %q, wanted %q", text, found, want)
+		}
+	}
+}
+
+// TestMeantFolder: who names a folder without ./ is told so, and nobody else.
+func TestMeantFolder(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(folder, "api", "v1"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for types, want := range map[string]string{
+		"api/v1":           "\nwrite ./ in front of a folder: ./api/v1",
+		"api/...":          "\nwrite ./ in front of a folder: ./api/...",
+		"./api/v1":         "",
+		"../api":           "",
+		".":                "",
+		"..":               "",
+		"./...":            "",
+		"...":              "",
+		"file":             "",
+		"nowhere":          "",
+		"example.com/x/v1": "",
+		folder:             "",
+	} {
+		if got := meantFolder(folder, types); got != want {
+			t.Errorf("%s: found %q, wanted %q", types, got, want)
 		}
 	}
 }
