@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/netip"
 	"reflect"
 	"strings"
 	"testing"
@@ -131,6 +132,9 @@ func TestFieldsAsEncodingJSON(t *testing.T) {
 			b int
 		}](`{}`),
 		"a map with integers for keys":   asDecoded[map[int]string](`{"1":"a"}`),
+		"a map with numbers above int64": asDecoded[map[uint64]string](`{"18446744073709551615":"a"}`),
+		"a map with texts of a type":     asDecoded[map[netip.Addr][]int](`{"10.0.0.1":[1]}`),
+		"a map with strings of a type":   asDecoded[map[Word]Part](`{"a":{"size":1}}`),
 		"an array":                       asDecoded[struct{ A [3]int }](`{"A":[1,2,3]}`),
 		"an array that lacks items":      asDecoded[struct{ A [3]int }](`{"A":[1]}`),
 		"an array of bytes":              asDecoded[struct{ A [2]byte }](`{"A":[1,2]}`),
@@ -249,6 +253,12 @@ func TestFieldsMisuse(t *testing.T) {
 			metav1.Time
 			A string `stoic:"required"`
 		}](),
+		`.A: max is for integers`: made[struct {
+			M map[int]struct {
+				A string `stoic:"max=1"`
+			}
+		}](),
+		`.M holds a func()`: made[struct{ M map[int]func() }](),
 		`.C holds a chan int, which encoding/json cannot read and write`: made[struct{ C chan int }](),
 		`.D holds a func(), which`:                                       made[struct{ D []func() }](),
 		`.E holds a complex128, which`:                                   made[struct{ E map[string]complex128 }](),

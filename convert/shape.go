@@ -22,8 +22,9 @@ type Shape struct {
 	// Of objects: the fields by JSON name, and the names in order.
 	fields map[string]*field
 	names  []string
-	// Of lists and maps: what they hold.
-	elem *Shape
+	// Of lists and maps: what they hold, and whether the keys are other than plain strings.
+	elem  *Shape
+	keyed bool
 	// Of integers: the range of the type, or that of the field; and whether they are thought of in octal.
 	min, max int64
 	octal    bool
@@ -227,10 +228,7 @@ func (b *builder) form(s *Shape, t reflect.Type) {
 		s.named()
 	case reflect.Map:
 		b.writable(t, mayBeKey(t.Key()))
-		s.form = anything
-		if t.Key().Kind() == reflect.String && !reflect.PointerTo(t.Key()).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
-			s.form, s.elem = dict, b.build(t.Elem())
-		}
+		s.form, s.elem, s.keyed = dict, b.build(t.Elem()), !isPlainKey(t.Key())
 	case reflect.Slice:
 		s.form = binary
 		if !isByte(t.Elem()) {
@@ -271,16 +269,6 @@ func (b *builder) writable(t reflect.Type, is bool) {
 func isByte(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return t.Kind() == reflect.Uint8 && !p.Implements(reflect.TypeFor[json.Marshaler]()) && !p.Implements(reflect.TypeFor[encoding.TextMarshaler]())
-}
-
-// mayBeKey says whether encoding/json writes maps with keys of a type.
-func mayBeKey(t reflect.Type) bool {
-	switch t.Kind() {
-	case reflect.String, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		return true
-	}
-	return t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) && reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
 // collect adds the fields of a struct.

@@ -1,7 +1,9 @@
 package convert
 
 import (
+	"maps"
 	"reflect"
+	"slices"
 
 	"stoic/schema"
 )
@@ -152,16 +154,23 @@ func (r *Reader) dict(s *Shape, raw map[string]any, target reflect.Value) {
 	if target.IsValid() {
 		target.Set(reflect.MakeMapWithSize(target.Type(), len(raw)))
 	}
+	if s.keyed { // two keys may be read as one: the last in order counts
+		for _, key := range slices.Sorted(maps.Keys(raw)) {
+			r.entry(s, key, raw[key], target)
+		}
+		return
+	}
 	for key, value := range raw {
-		r.Enter(key)
-		r.entry(s.elem, key, value, target)
-		r.Leave()
+		r.entry(s, key, value, target)
 	}
 }
 
 // entry walks one value of a map. A null text is the empty text, as the API server has it in labels, and where any JSON may stand null
 // is a value; any other null is a mistake, because an entry without a value would have to be made up.
-func (r *Reader) entry(s *Shape, key string, raw any, target reflect.Value) {
+func (r *Reader) entry(of *Shape, key string, raw any, target reflect.Value) {
+	r.Enter(key)
+	defer r.Leave()
+	s := of.elem
 	switch {
 	case raw == nil && s.form != text && s.form != anything:
 		r.mismatch(s.form, nil)
@@ -173,7 +182,11 @@ func (r *Reader) entry(s *Shape, key string, raw any, target reflect.Value) {
 		if r.element(s, raw, value); r.lenient && !s.readable(raw, r.problems.count == before) {
 			return
 		}
-		target.SetMapIndex(reflect.ValueOf(key).Convert(target.Type().Key()), value)
+		if !of.keyed {
+			target.SetMapIndex(reflect.ValueOf(key).Convert(target.Type().Key()), value)
+		} else if at, ok := r.key(key, target.Type().Key()); ok {
+			target.SetMapIndex(at, value)
+		}
 	}
 }
 
