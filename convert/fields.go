@@ -68,17 +68,17 @@ func jsonFields(t reflect.Type) (all []goField) {
 func dominant(here []goField, taken map[string]bool) (all []goField) {
 	slices.SortStableFunc(here, func(a, b goField) int { return strings.Compare(a.name, b.name) })
 	for i := 0; i < len(here); {
-		first, same := here[i], 0
-		for ; i < len(here) && here[i].name == first.name; i++ {
+		same, first := here[i:i+1:i+1], here[i]
+		for i++; i < len(here) && here[i].name == first.name; i++ {
 			switch f := here[i]; {
-			case same == 0 || f.named && !first.named:
-				first, same = f, 1
 			case f.named == first.named:
-				same++
+				same = append(same, f)
+			case f.named:
+				same, first = here[i:i+1:i+1], f
 			}
 		}
-		if same > 1 {
-			panic(fmt.Sprintf("convert: %s and another field beside it are both %q in JSON, so that encoding/json leaves out both", first, first.name))
+		if len(same) > 1 {
+			panic(fmt.Sprintf("convert: %s and %s are both %q in JSON, so that encoding/json leaves out both", first, same[1], first.name))
 		}
 		if first.sealed != "" {
 			panic(fmt.Sprintf("convert: %s stands in %s, a pointer to a struct that is not exported, which encoding/json cannot make; embed it without the pointer",
@@ -133,7 +133,7 @@ func (f *goField) check(options []string) {
 			f, f.Tag.Get("json"), f.name))
 	}
 	if slices.Contains(options, "string") {
-		panic(fmt.Sprintf("convert: %s has the tag json:%q, which would write numbers and booleans as strings; use no option string", f, f.Tag.Get("json")))
+		panic(fmt.Sprintf("convert: %s has the tag json:%q, by which encoding/json writes a string where the type has another value; use no ,string", f, f.Tag.Get("json")))
 	}
 }
 

@@ -80,7 +80,10 @@ type (
 	}
 	lowerWord string
 	Labelled  struct{ Label string }
-	Named     struct{ Label string }
+	part3     struct {
+		Word string `json:"Label"`
+	}
+	Named struct{ Label string }
 )
 
 // TestFieldsAsEncodingJSON: which fields a struct has in JSON, and under which names, is what encoding/json makes of it.
@@ -117,6 +120,11 @@ func TestFieldsAsEncodingJSON(t *testing.T) {
 			Name string
 			Word string `json:"Name"`
 		}](`{"Name":"a"}`),
+		"the one that has a tag of three": asDecoded[struct {
+			Labelled
+			Named
+			part3
+		}](`{"Label":"a"}`),
 		"a name that is a dash": asDecoded[struct {
 			A int `json:"-,"`
 		}](`{"-":1}`),
@@ -226,7 +234,7 @@ func made[T any]() func() { return func() { Typed[specOf[T]](gadgets()) } }
 // TestFieldsMisuse: a field of which encoding/json makes something else than its author expects is found when a program starts.
 func TestFieldsMisuse(t *testing.T) {
 	for want, misuse := range map[string]func(){
-		`.N has the tag json:"n,string", which would write numbers and booleans as strings`: made[struct {
+		`.N has the tag json:"n,string", by which encoding/json writes a string where the type has another value; use no ,string`: made[struct {
 			N int64 `json:"n,string"`
 		}](),
 		`.B has the tag json:",inline", of which encoding/json does not know inline: it writes a field "B"`: made[struct {
@@ -244,7 +252,7 @@ func TestFieldsMisuse(t *testing.T) {
 		`.A has no effect: JSON leaves out the field`: made[struct {
 			A string `json:"-" stoic:"required"`
 		}](),
-		`convert.Labelled.Label and another field beside it are both "Label" in JSON`: made[struct {
+		`convert.Labelled.Label and convert.Named.Label are both "Label" in JSON`: made[struct {
 			Labelled
 			Named
 		}](),

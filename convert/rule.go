@@ -26,7 +26,7 @@ func require[T any](fields ...string) Rule {
 	return ruleOn[T](func(t reflect.Type, s *Shape) { s.required = append(s.required, s.having(t, fields)...) })
 }
 
-// Span: the fields are integers from least to most. For fields of which a type of Kubernetes, or another Span, asks more, that holds, too.
+// Span: the fields are integers from least to most. It narrows what the Go type, Kubernetes or another Span allows.
 func Span[T any](least, most int64, fields ...string) Rule {
 	return ruleOn[T](func(t reflect.Type, s *Shape) {
 		for _, field := range s.having(t, fields) {
