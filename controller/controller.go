@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -89,8 +90,8 @@ type Controller struct {
 
 // New connects nothing and starts nothing; it fails only on options that cannot work.
 func New(o Options) (*Controller, error) {
-	if len(o.Watches) == 0 {
-		return nil, errors.New("no resource to watch")
+	if err := o.check(); err != nil {
+		return nil, err
 	}
 	c := &Controller{options: o, log: o.Log, metrics: serve.NewMetrics(o.Registry, MetricsPrefix(o.Name)), elected: make(chan struct{}),
 		reads: map[*watch.Read]*cache.Dependents{}, limiter: apply.NewLimiter(o.Workers, o.Now), timing: election.DefaultTiming(), grace: 15 * time.Second}
@@ -105,6 +106,31 @@ func New(o Options) (*Controller, error) {
 		d.ServeWhile(func() (served, known bool) { return c.isOwnerServed(d) })
 	}
 	return c, nil
+}
+
+// check says what cannot work; nil: nothing.
+func (o *Options) check() error {
+	switch {
+	case len(validation.IsDNS1035Label(o.Name)) > 0:
+		return fmt.Errorf("Name: found %q, must be lower-case letters, digits and -, and begin with a letter: metrics and events carry it", o.Name)
+	case o.Config == nil:
+		return errors.New("Config is nil, must say where the API server is")
+	case o.Log == nil:
+		return errors.New("Log is nil, must be a logger, such as zap.NewNop()")
+	case o.Registry == nil:
+		return errors.New("Registry is nil, must be one of Prometheus")
+	case o.Now == nil:
+		return errors.New("Now is nil, must be a clock, such as time.Now")
+	case o.Workers < 1:
+		return fmt.Errorf("Workers: found %d, must be 1 or more", o.Workers)
+	case o.EventQPS == 0:
+		return errors.New("EventQPS: found 0, must be the number of events per second, or negative for no limit")
+	case o.Identity == "":
+		return errors.New("Identity: not found, must be the name of the pod, or another that no other process has")
+	case len(o.Watches) == 0:
+		return errors.New("no resource to watch")
+	}
+	return watch.CheckAll(o.Watches)
 }
 
 // leaseName is that of the lease, or the operator's where there is no election.

@@ -122,10 +122,16 @@ func (c *Child) DeletionAsSeen(r Resource) Deletion {
 	return d
 }
 
-// Patch merges fields into the child, if it still is as it was seen. Fields has no metadata.
+// Patch merges fields into the child, if it still is as it was seen: null takes a field out, and what is not named stays. Of metadata they
+// may have labels, annotations and finalizers, as a map[string]any; with others Patch panics.
 func (c *Child) Patch(r Resource, fields map[string]any) Patch {
-	body := map[string]any{"metadata": map[string]any{"uid": c.UID, "resourceVersion": c.ResourceVersion}}
-	maps.Copy(body, fields)
+	meta := map[string]any{"uid": c.UID, "resourceVersion": c.ResourceVersion}
+	maps.Copy(meta, metadataIn(fields, "labels", "annotations", "finalizers"))
+	body := maps.Clone(fields)
+	if body == nil {
+		body = map[string]any{}
+	}
+	body["metadata"] = meta
 	return Patch{Resource: r, Namespace: c.Namespace, Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion, Body: JSON(body)}
 }
 

@@ -1,7 +1,10 @@
 package schema
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -88,9 +91,48 @@ func ParseOwnerText(text string) (apiVersion, kind, namespace, name string, uid 
 	return parts[0], parts[1], namespace, name, types.UID(parts[3]), ok && name != "" && parts[0] != "" && parts[1] != ""
 }
 
-// NewChild is a child to create, named, labelled and owned as ChildMeta has it: fields are all that it says beside.
+// NewChild is a child to create, named, labelled and owned as ChildMeta has it: fields are all that it says beside. Of its metadata they
+// may have labels, annotations and finalizers, as a map[string]any; with others NewChild panics.
 func NewChild(owner *Head, r Resource, namespace, name string, labels map[string]string, annotation string, fields map[string]any) Object {
-	body := map[string]any{"apiVersion": r.APIVersion(), "kind": r.Kind, "metadata": ChildMeta(owner, namespace, name, labels, annotation)}
-	maps.Copy(body, fields)
+	meta := ChildMeta(owner, namespace, name, labels, annotation)
+	for key, value := range metadataIn(fields, "labels", "annotations", "finalizers") {
+		meta[key] = merged(value, meta[key])
+	}
+	body := maps.Clone(fields)
+	if body == nil {
+		body = map[string]any{}
+	}
+	body["apiVersion"], body["kind"], body["metadata"] = r.APIVersion(), r.Kind, meta
 	return Object{Resource: r, Namespace: namespace, Name: name, Body: JSON(body)}
+}
+
+// metadataIn the fields of a body, of which only these may be there.
+func metadataIn(fields map[string]any, allowed ...string) map[string]any {
+	raw, found := fields["metadata"]
+	meta, ok := raw.(map[string]any)
+	if found && !ok {
+		panic(fmt.Sprintf("metadata: found %T, must be a map[string]any", raw))
+	}
+	for key := range meta {
+		if !slices.Contains(allowed, key) {
+			panic(fmt.Sprintf("metadata: found %q, must be one of %s", key, strings.Join(allowed, ", ")))
+		}
+	}
+	return meta
+}
+
+// merged is a value with what is set anyway, which counts where both have it.
+func merged(value, set any) any {
+	own, ok := set.(map[string]string)
+	if !ok {
+		return value
+	}
+	all := map[string]any{}
+	if err := json.Unmarshal(JSON(value), &all); err != nil {
+		panic(fmt.Sprintf("metadata: found %T, must be a map of texts", value))
+	}
+	for key, text := range own {
+		all[key] = text
+	}
+	return all
 }
