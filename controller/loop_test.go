@@ -103,6 +103,32 @@ func TestReconcileThatPanics(t *testing.T) {
 	eventually(t, "the count of panics", func() bool { return counted(t, c, "training_operator_panics_total") > 0 })
 }
 
+// TestContradiction: of a plan that cannot be meant nothing is done, and the object's author is told. Either of two children of one name
+// would win, and a child of a resource that is not owned would be created forever.
+func TestContradiction(t *testing.T) {
+	pod := schema.Object{Resource: schema.Pods(), Namespace: "ns", Name: "p", Body: []byte(`{"metadata":{"name":"p"}}`)}
+	other := pod
+	other.Name = "q"
+	foreign := schema.Object{Resource: schema.Secrets(), Namespace: "ns", Name: "s", Body: []byte(`{"metadata":{"name":"s"}}`)}
+	for want, create := range map[string][]schema.Object{
+		"Pod p is to be created twice": {pod, other, pod},
+		"Secret s is to be created, and secrets of v1 are not among what the operator owns": {foreign},
+	} {
+		s := newAPIServer(t)
+		start(t, newTestController(t, s, func(o *Options) {
+			o.Watches = jobs(o, kinds.TFJob())
+			o.Watches[0].Decide = func(Observed) Plan { return Plan{Create: create} }
+		}))
+		s.put(job("a", 1, `{}`))
+		eventually(t, "an event: "+want, func() bool {
+			return slices.ContainsFunc(s.events(), func(m string) bool { return m == "nothing is done, by a defect of the operator: "+want })
+		})
+		if n := s.count("POST pods") + s.count("POST secrets"); n > 0 {
+			t.Errorf("%s: %d objects are created", want, n)
+		}
+	}
+}
+
 // TestCountThatPanics: what is counted after the status is written, and in the goroutine that sends events, disturbs neither.
 func TestCountThatPanics(t *testing.T) {
 	s := newAPIServer(t)

@@ -28,7 +28,11 @@ func (r *watcher) reconcile(ctx context.Context, key string) (requeue time.Durat
 		return requeue, err
 	}
 	live := r.store.IsLive(seen.Head.Meta.UID)
-	again, err := r.applier.Apply(ctx, &seen, r.Decide(seen))
+	plan := r.Decide(seen)
+	if why := r.applier.Contradiction(plan); why != "" {
+		return requeue, r.contradictory(seen.Head, why)
+	}
+	again, err := r.applier.Apply(ctx, &seen, plan)
 	requeue = apply.Earlier(requeue, again)
 	if live {
 		requeue = apply.Earlier(requeue, consistency.Patience) // what the caches never showed has no event for its end either
@@ -123,6 +127,14 @@ func (r *watcher) unreadable(head *schema.Head, why string) error {
 	r.emitter.Emit(head, []schema.Event{{Type: corev1.EventTypeWarning, Reason: r.FailedReason,
 		Message: schema.Clean("nothing is done: "+why, 1024), Occasion: fmt.Sprintf("generation %d", head.Meta.Generation)}})
 	return fmt.Errorf("%w: %s", apply.ErrUnreadable, why)
+}
+
+// contradictory is for an object whose plan cannot be carried out.
+func (r *watcher) contradictory(head *schema.Head, why string) error {
+	r.log.Error("the plan contradicts itself, so nothing is done", zap.String("object", head.Key()), zap.String("plan", schema.Clean(why, 1024)))
+	r.emitter.Emit(head, []schema.Event{{Type: corev1.EventTypeWarning, Reason: r.FailedReason,
+		Message: schema.Clean("nothing is done, by a defect of the operator: "+why, 1024), Occasion: fmt.Sprintf("generation %d", head.Meta.Generation)}})
+	return fmt.Errorf("%w: %s", apply.ErrContradiction, why)
 }
 
 // childrenOf several resources.

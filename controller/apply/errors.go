@@ -26,6 +26,7 @@ import (
 //	404 on a creation                            Retry    with back-off; the author gets an event. A webhook or a
 //	                                                      resource that went lacks something; no watch event brings
 //	                                                      it back
+//	a plan that contradicts itself               Refused  it stays so until the object, or the operator, changes
 //	400, 405, 413, 422, a name that is taken     Refused  the request is wrong and stays so until somebody changes
 //	                                                      something; the author gets an event
 //	403                                          Retry    with back-off; the author gets an event. What is missing
@@ -61,6 +62,8 @@ var (
 	// ErrUnreadable: a resource that the object must have cannot be read, so nothing is decided. When it can, all objects
 	// are queued.
 	ErrUnreadable = errors.New("a resource that the object owns cannot be read")
+	// ErrContradiction: a plan cannot be carried out, so none of it is. Its operator has a defect.
+	ErrContradiction = errors.New("the plan contradicts itself")
 	// errUnrecorded and errStatusless: the status has no place to be written to. Nothing else is done then.
 	errUnrecorded = errors.New("the object is gone")
 	errStatusless = errors.New("the CRD has no status subresource: nothing can be recorded, so nothing is done")
@@ -147,7 +150,7 @@ func ClassOf(err error) Class {
 		return worst
 	}
 	switch {
-	case isForeign(err), isElsewhere(err), isWithoutSubresource(err), errors.Is(err, ErrUnreadable):
+	case isForeign(err), isElsewhere(err), isWithoutSubresource(err), errors.Is(err, ErrUnreadable), errors.Is(err, ErrContradiction):
 		return Refused
 	case errors.Is(err, ErrBehind):
 		return Behind
