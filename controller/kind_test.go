@@ -1,8 +1,12 @@
 package controller
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -41,6 +45,29 @@ func TestMissingKindStopsNoOther(t *testing.T) {
 	start(t, newTestController(t, s, func(o *Options) { o.Watches = jobs(o, kinds.PyTorchJob(), kinds.TFJob()) }))
 	s.put(job("a", 1, `{}`))
 	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
+}
+
+// TestKindOfAnotherShape: an operator that takes a kind for another one, or looks for its objects elsewhere, says so and is not ready. It
+// would wait for keys that never come.
+func TestKindOfAnotherShape(t *testing.T) {
+	for want, change := range map[string]func(*schema.Resource){
+		"the API server serves tfjobs of kubeflow.org/v1 in namespaces, and the operator looks for them for the cluster": func(r *schema.Resource) { r.Cluster = true },
+		"the API server serves tfjobs of kubeflow.org/v1 as the kind TFJob, and the operator takes them for Tfjob":       func(r *schema.Resource) { r.Kind = "Tfjob" },
+	} {
+		s := newAPIServer(t)
+		core, lines := observer.New(zap.WarnLevel)
+		c := newTestController(t, s, func(o *Options) {
+			o.Watches, o.Log = jobs(o, kinds.TFJob()), zap.New(core)
+			change(&o.Watches[0].Resource)
+		})
+		start(t, c)
+		eventually(t, want, func() bool {
+			return slices.ContainsFunc(lines.All(), func(line observer.LoggedEntry) bool { return fmt.Sprint(line.ContextMap()["error"]) == want })
+		})
+		if got := counted(t, c, "training_operator_kind_served"); c.Unread() != "tfjobs" || got != 0 {
+			t.Errorf("unread: %q; served is %v", c.Unread(), got)
+		}
+	}
 }
 
 func resultOf(uid, version string) *convert.Result {

@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -87,7 +86,7 @@ func (a *availability) run(ctx context.Context, absent func()) {
 		case err != nil: // what the API server said before holds
 			a.gauge.Set(0)
 			if !failed {
-				a.log.Warn("the API server does not say whether it serves this kind; asking again", zap.Error(err))
+				a.log.Warn("it is not known whether the API server serves this kind; asking again", zap.Error(err))
 			}
 		case !a.absent.Swap(true):
 			a.read.Store(false)
@@ -189,10 +188,31 @@ func asks(ctx context.Context, d discovery.ServerResourcesInterfaceWithContext, 
 	if err != nil {
 		return false, false, fmt.Errorf("ask for the resources of %s: %w", r.APIVersion(), err)
 	}
-	named := func(name string) bool {
-		return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == name })
+	for i := range list.APIResources {
+		switch found := &list.APIResources[i]; found.Name {
+		case r.Plural:
+			served = true
+			if err := isAsNamed(r, found); err != nil {
+				return false, false, err
+			}
+		case r.Plural + "/status":
+			status = true
+		}
 	}
-	return named(r.Plural), named(r.Plural + "/status"), nil
+	return served, status, nil
+}
+
+// isAsNamed: the operator has been written for what the API server serves. Otherwise it would wait for keys that never come, or ask for
+// paths that do not exist.
+func isAsNamed(r schema.Resource, served *metav1.APIResource) error {
+	scope := map[bool]string{true: "in namespaces", false: "for the cluster"}
+	switch {
+	case served.Namespaced == r.Cluster:
+		return fmt.Errorf("the API server serves %s of %s %s, and the operator looks for them %s", r.Plural, r.APIVersion(), scope[served.Namespaced], scope[!served.Namespaced])
+	case served.Kind != r.Kind:
+		return fmt.Errorf("the API server serves %s of %s as the kind %s, and the operator takes them for %s", r.Plural, r.APIVersion(), schema.Clean(served.Kind, 63), r.Kind)
+	}
+	return nil
 }
 
 // pause waits for d, or until ctx ends.
