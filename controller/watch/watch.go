@@ -23,7 +23,8 @@ type Watch struct {
 	// Owns lists what the objects own. Watches that list the same *Owned share its cache.
 	Owns []*Owned
 	// Reads lists resources of which decisions depend on all objects, owned or not, such as PriorityClasses. A change of
-	// one queues all objects of the watch. No reconcile waits for them: what cannot be read is unknown.
+	// one queues all objects of the watch. A process that starts waits until they are read once; after that what cannot be read is
+	// unknown (schema.Children.Unknown), which is not to be taken for what is not there.
 	Reads []*Read
 
 	// Unless lists other versions of the resource: while the API server serves one of them, this watch stands back, as both would
