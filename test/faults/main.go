@@ -78,9 +78,33 @@ func parse(args []string, out io.Writer) (options, error) {
 				return fmt.Errorf("-subject %q: one of %v is wanted, and only one with -operator", o.subject, operatorNames())
 			}
 		}
-		return nil
+		return errors.Join(known("-goals", strings.ToUpper(o.goals), goalNames()), known("-scenarios", o.scenarios, scenarioNames()))
 	})
 	return o, err
+}
+
+// known fails on a name of a list that is not among the known ones: a misspelt one would choose nothing.
+func known(option, list string, names []string) error {
+	for _, name := range split(list) {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("%s %q: %q is none of %v", option, list, name, names)
+		}
+	}
+	return nil
+}
+
+func goalNames() (names []string) {
+	for _, g := range everything() {
+		names = append(names, g.name)
+	}
+	return names
+}
+
+func scenarioNames() (names []string) {
+	for _, s := range scenario.All() {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 // operatorNames are those of the operators that the rig takes.
@@ -91,9 +115,9 @@ func operatorNames() (names []string) {
 	return names
 }
 
-// split a list with commas; nil if it is empty.
+// split a list with commas, and perhaps spaces; nil if it is empty.
 func split(list string) []string {
-	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 // run tries everything that is asked for and says whether all of it passed.
@@ -120,7 +144,7 @@ func run(ctx context.Context, o options, out io.Writer) (passed bool, err error)
 	if ctx.Err() != nil {
 		return false, errors.New("interrupted")
 	}
-	return t.failures == 0, nil
+	return t.failures == 0, t.nothing(o)
 }
 
 // programs are the operators of some scenarios, each with its command line. What has none is built.
@@ -147,9 +171,9 @@ func (o options) wants(goals ...plans.Goal) bool {
 	if o.goals == "" {
 		return true
 	}
-	for _, asked := range strings.Split(o.goals, ",") {
+	for _, asked := range split(o.goals) {
 		for _, g := range goals {
-			if strings.EqualFold(strings.TrimSpace(asked), string(g)) {
+			if strings.EqualFold(asked, string(g)) {
 				return true
 			}
 		}

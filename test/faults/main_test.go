@@ -33,9 +33,10 @@ func TestParse(t *testing.T) {
 			t.Errorf("the help does not say %q:\n%s", want, out.String())
 		}
 	}
-	for _, wrong := range [][]string{{"-seed", "x"}, {"more"}, {"-sandboxes"}} {
-		if _, err := parse(wrong, &strings.Builder{}); err == nil {
-			t.Errorf("%v is taken", wrong)
+	for _, wrong := range [][]string{{"-seed", "x"}, {"more"}, {"-sandboxes"}, {"-goals", "G1,G99"}, {"-goals", "1"}, {"-scenarios", "fail,no-such"}} {
+		var told strings.Builder
+		if _, err := parse(wrong, &told); err == nil || wrong[0] == "-goals" && !strings.Contains(told.String(), "G18") || wrong[0] == "-scenarios" && !strings.Contains(told.String(), "foobar-target") {
+			t.Errorf("%v is taken, or what is known is not told: %v\n%s", wrong, err, told.String())
 		}
 	}
 	o, err := parse([]string{"-goals", "g1, G9", "-plan", "G1/fail/crash before write 2"}, &out)
@@ -193,6 +194,48 @@ func TestTally(t *testing.T) {
 	}
 	if r := tally.rows[1]; r.goal != "G1" || r.tried != 3 || r.missed != 1 || r.failed != 1 || tally.failures != 1 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestNothing: a run that tried nothing does not pass, but for a list and for one of several parts of something.
+func TestNothing(t *testing.T) {
+	for words, c := range map[string]struct {
+		tried int
+		want  string
+	}{
+		"-goals G1":                                      {1, ""},
+		"-goals G1 -scenarios fail":                      {0, "nothing was tried"},
+		"-goals G1 -list":                                {0, ""},
+		"-goals G1 -part 1/1":                            {0, "nothing was tried"},
+		"-goals G1 -part 1/2":                            {0, ""},
+		"-goals G1 -fault write -part 1/2":               {0, ""},
+		"-goals G1 -fault writ3":                         {0, `no plan has -fault "writ3" in its fault; some that there are: ["crash before write 7"]`},
+		"-goals G1 -fault writ3 -part 1/2":               {0, "no plan has"},
+		"-goals G1 -fault writ3 -list":                   {0, "no plan has"},
+		"-goals G9":                                      {0, "nothing was tried"},
+		"-goals G9 -part 1/3":                            {0, ""},
+		"-goals G9 -subject foobar":                      {0, "there is no such plan"},
+		"-goals G1 -subject foobar -scenarios fail,fail": {0, "there is no such plan"},
+	} {
+		o := parsed(t, strings.Fields(words)...)
+		tally := &tally{rows: []row{{goal: "G0", tried: 7}, {goal: "G1", tried: c.tried}}}
+		if len(asked(o)) > 0 && o.wants("G1") {
+			tally.meets(o, plans.Plan{Goal: "G1", Fault: "crash before write 7"})
+		}
+		if err := tally.nothing(o); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", words, err, c.want)
+		}
+	}
+}
+
+// TestProcess: go test passes, too, where no test has the name that it is given.
+func TestProcess(t *testing.T) {
+	for command, want := range map[string]int{"echo bugs 2, each caught": 0, "echo ok, no tests to run": 1, "echo bugs 0": 1, "false": 1} {
+		tally := &tally{}
+		tally.process(t.Context(), process{goal: "G8", words: strings.Fields(command), summary: "bugs"}, options{dir: t.TempDir(), root: "."}, t.Logf)
+		if tally.failures != want || len(tally.rows) != 1 || tally.rows[0].failed != want {
+			t.Errorf("%s: %d failures, %+v", command, tally.failures, tally.rows)
+		}
 	}
 }
 

@@ -50,7 +50,11 @@ func malformedOn(ctx context.Context, o options, stage *plans.Stage, programs []
 	if err != nil {
 		return fmt.Errorf("read the kubeconfig for definitions: %w", err)
 	}
-	of := malformed.Options{Root: o.root, Dir: dir, Config: config, Definitions: definitions, Seed: o.seed, Most: o.part.share(malformedOfKind), Round: malformedAtOnce, List: o.list, Say: say, Wanted: o.mutation}
+	of := malformed.Options{Root: o.root, Dir: dir, Config: config, Definitions: definitions, Seed: o.seed, Most: o.part.share(malformedOfKind), Round: malformedAtOnce, List: o.list, Say: say,
+		Wanted: func(kind, name string) bool {
+			t.meets(o, mutationOf(kind, name))
+			return o.mutation(kind, name)
+		}}
 	switch {
 	case o.plan != "":
 		of.Most = 1
@@ -84,8 +88,12 @@ func malformedOn(ctx context.Context, o options, stage *plans.Stage, programs []
 
 // mutation says whether the command line asks for one.
 func (o options) mutation(kind, name string) bool {
-	p := plans.Plan{Goal: plans.Malformed, Scenario: scenario.Scenario{Name: kind}, Fault: name}
-	return (o.plan == "" || p.Name() == o.plan) && strings.Contains(name, o.fault) && o.part.has(p.Name())
+	p := mutationOf(kind, name)
+	return o.asks(p) && o.part.has(p.Name())
+}
+
+func mutationOf(kind, name string) plans.Plan {
+	return plans.Plan{Goal: plans.Malformed, Scenario: scenario.Scenario{Name: kind}, Fault: name}
 }
 
 func planOf(r malformed.Result) plans.Plan {

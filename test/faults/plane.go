@@ -95,10 +95,10 @@ func onSandboxes(ctx context.Context, o options, stage *plans.Stage, scenarios [
 		}
 	}
 	chosen, possible := stage.Choose(scenarios, o.selection())
-	if o.plan != "" {
-		chosen = slices.DeleteFunc(chosen, func(p plans.Plan) bool { return p.Name() != o.plan })
+	for _, p := range chosen {
+		t.meets(o, p)
 	}
-	chosen = slices.DeleteFunc(chosen, func(p plans.Plan) bool { return !strings.Contains(p.Fault, o.fault) || !o.part.has(p.Name()) })
+	chosen = slices.DeleteFunc(chosen, func(p plans.Plan) bool { return !o.asks(p) || !o.part.has(p.Name()) })
 	t.chosen += len(chosen)
 	if o.list {
 		for _, p := range chosen {
@@ -146,6 +146,11 @@ func batches(chosen []plans.Plan, sample bool) (all []batch) {
 		all[names[name]].plans = append(all[names[name]].plans, p)
 	}
 	return all
+}
+
+// asks says whether the command line asks for a plan, in whatever part.
+func (o options) asks(p plans.Plan) bool {
+	return (o.plan == "" || p.Name() == o.plan) && strings.Contains(p.Fault, o.fault)
 }
 
 // asked are the scenarios of the command line.

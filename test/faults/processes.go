@@ -45,11 +45,16 @@ func processes(o options) []process {
 // ownProcesses are those that the command line asks for.
 func (o options) ownProcesses() (chosen []process) {
 	for i, p := range processes(o) {
-		if o.plan == "" && !o.list && o.wants(p.goal) && (o.operator == "" && o.subject == "" || p.any) && o.part.takes(uint32(i)) {
+		if !o.list && o.asksProcess(p) && o.part.takes(uint32(i)) {
 			chosen = append(chosen, p)
 		}
 	}
 	return chosen
+}
+
+// asksProcess says whether the command line asks for a goal with a process of its own, in whatever part.
+func (o options) asksProcess(p process) bool {
+	return o.plan == "" && o.wants(p.goal) && (o.operator == "" && o.subject == "" || p.any)
 }
 
 // goal of the command, for its help.

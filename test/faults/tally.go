@@ -3,8 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,9 +25,11 @@ type tally struct {
 	rows               []row
 	failures           int
 	texts              []string
-	real               int             // plans on real API servers that struck
-	chosen             int             // plans that were chosen
-	faulted, reference []time.Duration // canaries
+	real               int                   // plans on real API servers that struck
+	chosen             int                   // plans that were chosen
+	asked              int                   // plans that the command line asks for, in whatever part
+	faults             map[plans.Goal]string // of each goal the fault of one of its plans
+	faulted, reference []time.Duration       // canaries
 }
 
 type row struct {
@@ -94,6 +98,41 @@ func (t *tally) addFailure(text string) {
 	t.texts = append(t.texts, text)
 }
 
+// meets a plan that there is, whether it is asked for or not.
+func (t *tally) meets(o options, p plans.Plan) {
+	if t.faults == nil {
+		t.faults = map[plans.Goal]string{}
+	}
+	t.faults[p.Goal] = cmp.Or(t.faults[p.Goal], p.Fault)
+	if o.asks(p) {
+		t.asked++
+	}
+}
+
+// nothing fails where nothing was tried, which is no proof of anything. A part alone may have none of what is asked for.
+func (t *tally) nothing(o options) error {
+	asked, tried := t.asked, 0
+	for _, p := range processes(o) {
+		if o.asksProcess(p) {
+			asked++
+		}
+	}
+	for _, r := range t.rows {
+		if r.goal != "G0" {
+			tried += r.tried
+		}
+	}
+	switch {
+	case asked == 0 && o.fault != "" && len(t.faults) > 0:
+		return fmt.Errorf("no plan has -fault %q in its fault; some that there are: %q", o.fault, slices.Sorted(maps.Values(t.faults)))
+	case asked == 0:
+		return errors.New("there is no such plan")
+	case tried == 0 && !o.list && o.part.of <= 1:
+		return errors.New("nothing was tried")
+	}
+	return nil
+}
+
 // process runs the test of a goal that has a process of its own.
 func (t *tally) process(ctx context.Context, g process, o options, say func(string, ...any)) {
 	say("%s: %s", g.goal, strings.Join(g.words, " "))
@@ -112,6 +151,9 @@ func (t *tally) process(ctx context.Context, g process, o options, say func(stri
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	err = cmd.Run()
 	r := row{goal: g.goal, what: g.what, took: time.Since(began), more: watch.last, tried: watch.number, possible: watch.number}
+	if err == nil && watch.number == 0 {
+		err = fmt.Errorf("it does not say how many %s it tried", g.summary) // as of a test that is not there
+	}
 	if err != nil {
 		r.failed = 1
 		t.addFailure(fmt.Sprintf("%s: %v\n    evidence: %s", g.goal, err, log.Name()))

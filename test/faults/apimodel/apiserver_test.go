@@ -252,8 +252,8 @@ func TestModelAndAPIServer(t *testing.T) {
 		t.Fail()
 	}
 	took := time.Since(began)
-	fmt.Printf("sequences %d, operations %d, divergences %d; collections %d; %v, %.0f sequences/s\n", len(sequences), operations.Load(),
-		divergences.Load(), collected, took.Round(time.Millisecond), float64(len(sequences))/took.Seconds())
+	fmt.Printf("sequences %d, of which %d of collections, operations %d, divergences %d; %v, %.0f sequences/s\n", len(sequences)+collected, collected, operations.Load(),
+		divergences.Load(), took.Round(time.Millisecond), float64(len(sequences))/took.Seconds())
 }
 
 // chosen are the numbers of what is compared: all, or the only one, or none if the other kind has an only one.
