@@ -140,6 +140,7 @@ func run(ctx context.Context, o options, out io.Writer) (passed bool, err error)
 			t.process(ctx, g, o, r.Say)
 		}
 	}
+	t.missed()
 	t.print(out)
 	if ctx.Err() != nil {
 		return false, errors.New("interrupted")

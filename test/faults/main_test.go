@@ -170,7 +170,7 @@ func TestPlanes(t *testing.T) {
 }
 
 // TestTally: a failure is counted, told with its evidence and makes the run fail; a plan whose fault did not strike is no
-// plan that was passed.
+// plan that was passed, and a goal of which none struck fails.
 func TestTally(t *testing.T) {
 	sc := scenario.All()[0]
 	tally := &tally{began: time.Now()}
@@ -180,11 +180,14 @@ func TestTally(t *testing.T) {
 		{Plan: plan("missed"), Missed: true},
 		{Plan: plan("bad"), Violations: []oracle.Violation{{Oracle: "O1", Text: "one pod\ntoo many"}}, Evidence: "failure-001.txt"},
 	}, time.Minute)
+	tally.add("G2", 1, []plans.Result{{Plan: plan("missed"), Missed: true}, {Plan: plan("missed, too"), Missed: true}}, time.Minute)
 	tally.rows = append(tally.rows, row{goal: "G0"})
+	tally.missed()
 	var out strings.Builder
 	tally.print(&out)
 	text := out.String()
-	for _, want := range []string{"FAILED G1/" + sc.Name + "/bad", "O1: one pod\n      too many", "failure-001.txt", "2 plans on real API servers", "1 failures"} {
+	for _, want := range []string{"FAILED G1/" + sc.Name + "/bad", "O1: one pod\n      too many", "failure-001.txt", "2 plans on real API servers", "2 failures",
+		"FAILED G2: each of 2 plans missed"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, text)
 		}
@@ -192,7 +195,7 @@ func TestTally(t *testing.T) {
 	if strings.Index(text, "\nG0 ") > strings.Index(text, "\nG1 ") {
 		t.Errorf("goals out of order:\n%s", text)
 	}
-	if r := tally.rows[1]; r.goal != "G1" || r.tried != 3 || r.missed != 1 || r.failed != 1 || tally.failures != 1 {
+	if r := tally.rows[1]; r.goal != "G1" || r.tried != 3 || r.missed != 1 || r.failed != 1 || tally.failures != 2 {
 		t.Errorf("%+v", r)
 	}
 }

@@ -98,6 +98,16 @@ func (t *tally) addFailure(text string) {
 	t.texts = append(t.texts, text)
 }
 
+// missed fails goals of whose plans each missed: no fault struck, and what passed shows nothing. Of every goal most faults strike,
+// in the sample, too: there is none that this is usual for.
+func (t *tally) missed() {
+	for _, r := range t.rows {
+		if r.tried > 0 && r.missed == r.tried {
+			t.addFailure(fmt.Sprintf("%s: each of %d plans missed: no fault struck", r.goal, r.tried))
+		}
+	}
+}
+
 // meets a plan that there is, whether it is asked for or not.
 func (t *tally) meets(o options, p plans.Plan) {
 	if t.faults == nil {
