@@ -104,6 +104,9 @@ func (s *Stage) run(ctx context.Context, a *Attempt, result *Result) error {
 	return err
 }
 
+// errUnstable is of an operator that goes on and on: at the moment of the judgement its state may be the right one.
+var errUnstable = errors.New("the end state does not stay")
+
 // settle awaits the reference's end state, and that it stays.
 func (s *Stage) settle(ctx context.Context, a *Attempt) error {
 	patience := a.patience
@@ -115,15 +118,20 @@ func (s *Stage) settle(ctx context.Context, a *Attempt) error {
 	if a.spared["O1"] != "" || a.Reference.Digest == "" {
 		return a.Run.Quiet(waiting, 2*stableFor)
 	}
-	for {
-		if err := a.Run.Await(waiting, "the end state", a.ended); err != nil {
+	for reached := false; ; reached = true {
+		if err := a.Run.Await(waiting, "the end state", a.ended); err != nil && reached && ctx.Err() == nil {
+			return errUnstable
+		} else if err != nil {
 			return nil // O1 tells the difference better
 		}
-		stable, stop := context.WithTimeout(waiting, stableFor)
+		stable, stop := context.WithTimeout(ctx, stableFor) // what is reached late may stay, too
 		err := a.Run.Await(stable, "a change", changed(a))
 		stop()
 		if err != nil { // nothing changed
 			return nil
+		}
+		if waiting.Err() != nil {
+			return errUnstable
 		}
 	}
 }
