@@ -50,7 +50,7 @@ func (a *Attempt) disturbTheDead(ctx context.Context, status string, restarts in
 	if status != "" {
 		job := a.Run.View().Job
 		if job == nil {
-			return nil // its time to live is over
+			return nil // staysDead says so
 		}
 		c := change{status: true}
 		if _, err := a.patch(ctx, c, job, map[string]any{"status": a.Scenario.Operator.Statuses[status]}); err != nil {
@@ -100,7 +100,8 @@ func (a *Attempt) took(resource, name string) {
 	a.taken[resource][name]++
 }
 
-// staysDead: nothing was created after the end, and the job still has the terminal condition of the reference.
+// staysDead: nothing was created after the end, and the job is still there, with the terminal condition of the reference. There are
+// such plans only of jobs that are there at the end of their reference.
 func staysDead(a *Attempt) (found []oracle.Violation) {
 	over := a.when("over")
 	for _, e := range a.Track.Journal() {
@@ -108,10 +109,10 @@ func staysDead(a *Attempt) (found []oracle.Violation) {
 			found = append(found, oracle.Violation{Oracle: "G14", Text: fmt.Sprintf("creates %s %s after the end", e.Resource, e.Name)})
 		}
 	}
-	if job := a.Run.View().Job; job != nil {
-		if is := state(a.Run.View()); is != a.Reference.state {
-			found = append(found, oracle.Violation{Oracle: "G14", Text: fmt.Sprintf("the job is %q, was %q", is, a.Reference.state)})
-		}
+	if view := a.Run.View(); view.Job == nil {
+		found = append(found, oracle.Violation{Oracle: "G14", Text: "the job is gone"})
+	} else if is := state(view); is != a.Reference.state {
+		found = append(found, oracle.Violation{Oracle: "G14", Text: fmt.Sprintf("the job is %q, was %q", is, a.Reference.state)})
 	}
 	return found
 }

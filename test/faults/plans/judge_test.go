@@ -104,6 +104,26 @@ func TestGoneAfterDeletion(t *testing.T) {
 	}
 }
 
+// TestStaysDead: a finished job stays, and as it was.
+func TestStaysDead(t *testing.T) {
+	ended := func(how string) history.Version {
+		return version(1, watch.Added, scenario.TFJobs(), "j", "job", map[string]any{"status": map[string]any{"conditions": []any{map[string]any{"type": how, "status": "True"}}}})
+	}
+	for name, c := range map[string]struct {
+		run  []history.Version
+		want int
+	}{
+		"as it was": {[]history.Version{ended("Failed")}, 0},
+		"otherwise": {[]history.Version{ended("Succeeded")}, 1},
+		"gone":      {[]history.Version{ended("Failed"), version(2, watch.Deleted, scenario.TFJobs(), "j", "job", nil)}, 1},
+	} {
+		a := &Attempt{Run: history.Of(aJob(), c.run...), Track: &proxy.Track{}, Reference: reference{state: "Failed"}}
+		if found := staysDead(a); len(found) != c.want {
+			t.Errorf("%s: %v", name, found)
+		}
+	}
+}
+
 // TestMadeBefore: a job asks for what is its own already; what was orphaned, or is another's, is no such thing.
 func TestMadeBefore(t *testing.T) {
 	request := proxy.Entry{Request: proxy.Request{Verb: "create", Resource: "pods", Name: "j-0", Body: []byte(`{"metadata":{"ownerReferences":[{"uid":"job"}]}}`)}, Began: at(5)}
