@@ -74,6 +74,9 @@ type Limits struct {
 	Paths []string
 	// Taken is what others have deleted and the operator makes again: each is made and deleted that much more often.
 	Taken map[string]map[string]int
+	// Recreated is how many objects of a resource more may be made and deleted, as others took some away for a while. Of these
+	// resources the names do not count: what is made in the place of another may have another name.
+	Recreated map[string]int
 }
 
 // Observe makes a reference of a run.
@@ -134,8 +137,8 @@ func Judge(rules Rules, run *history.Run, journal, lists []proxy.Entry, against 
 		}
 	}
 	add("O1", endState(against.Digest, found.Digest)...)
-	add("O2", counts("created", sum(against.Created, limits.Taken), found.Created)...)
-	add("O2", counts("deleted", sum(against.Deleted, limits.Taken), found.Deleted)...)
+	add("O2", counts("created", sum(against.Created, limits.Taken), found.Created, limits.Recreated)...)
+	add("O2", counts("deleted", sum(against.Deleted, limits.Taken), found.Deleted, limits.Recreated)...)
 	add("O5", c.reported()...)
 	for _, rule := range append([]func(*Case) []string{conditional, ours, noneLate, fresh}, rules.Always...) {
 		add("O6", rule(c)...)
@@ -183,8 +186,8 @@ func sum(a, b map[string]map[string]int) map[string]map[string]int {
 	return all
 }
 
-// counts compares how often each object was made, or deleted.
-func counts(verb string, want, got map[string]map[string]int) (found []string) {
+// counts compares how often each object was made, or deleted; of a resource of which some more may be, how often all were.
+func counts(verb string, want, got map[string]map[string]int, more map[string]int) (found []string) {
 	resources := map[string]bool{}
 	for _, counted := range []map[string]map[string]int{want, got} {
 		for resource := range counted {
@@ -192,6 +195,12 @@ func counts(verb string, want, got map[string]map[string]int) (found []string) {
 		}
 	}
 	for _, resource := range slices.Sorted(maps.Keys(resources)) {
+		if more[resource] > 0 {
+			if w, g := total(want[resource]), total(got[resource]); g < w || g > w+more[resource] {
+				found = append(found, fmt.Sprintf("%s were %s %d times, want %d to %d", resource, verb, g, w, w+more[resource]))
+			}
+			continue
+		}
 		names := map[string]bool{}
 		for _, counted := range []map[string]int{want[resource], got[resource]} {
 			for name := range counted {
@@ -205,4 +214,11 @@ func counts(verb string, want, got map[string]map[string]int) (found []string) {
 		}
 	}
 	return found
+}
+
+func total(counted map[string]int) (sum int) {
+	for _, n := range counted {
+		sum += n
+	}
+	return sum
 }

@@ -281,6 +281,35 @@ func TestTaken(t *testing.T) {
 	}
 }
 
+// TestRecreated: in the place of one that others took away for a while one is made, under whatever name, and nothing else.
+func TestRecreated(t *testing.T) {
+	for name, c := range map[string]struct {
+		made []string
+		want int
+	}{
+		"none":                {nil, 0},
+		"one":                 {[]string{"Service job-a a"}, 0},
+		"two":                 {[]string{"Service job-a a", "Service job-b b"}, 2},
+		"of another resource": {[]string{"Secret job-a a"}, 2},
+	} {
+		s := good(t)
+		s.tell("ADDED Service job-worker-0 s", "")
+		reference := Observe(Jobs(), history.Of(aJob(), s.versions...), s.journal)
+		for _, made := range c.made {
+			s.tell("ADDED "+made, "")
+			s.tell("DELETED "+made, "")
+		}
+		s.limits.Recreated = map[string]int{"services": 1}
+		if found := s.judge(reference); len(found) != c.want {
+			t.Errorf("%s: %v", name, found)
+		}
+		s.tell("DELETED Service job-worker-0 s", "") // with it all are gone, which is one more than may be
+		if found := s.judge(reference); len(found) <= c.want && name == "one" {
+			t.Errorf("%s, and what was there is gone: %v", name, found)
+		}
+	}
+}
+
 // TestMadeInTheMoment: what is made for a job that is just being deleted, and goes with it, is no difference.
 func TestMadeInTheMoment(t *testing.T) {
 	s := good(t)

@@ -11,7 +11,7 @@ import (
 // together in the reference.
 func (a *Attempt) limits() oracle.Limits {
 	return oracle.Limits{Writes: a.Scenario.Operator.Rules.Writes(a.Reference.Writes) + a.Plan.writes, Events: 3*a.Reference.Events + 10, Pods: a.Plan.pods,
-		Notice: max(a.Plan.notice, usualNotice), Edited: a.Plan.edited, Paths: a.Scenario.Paths, Taken: a.taken}
+		Notice: max(a.Plan.notice, usualNotice), Edited: a.Plan.edited, Paths: a.Scenario.Paths, Taken: a.taken, Recreated: a.recreated}
 }
 
 // describe writes all that is known of a failed attempt: violations, requests, versions, the operator's log.

@@ -80,7 +80,9 @@ type Attempt struct {
 	lists  int // lists in the proxy's record when the plan began
 	// taken is what others have deleted and the operator makes again, by resource and masked name.
 	taken map[string]map[string]int
-	mu    sync.Mutex // guards notes
+	// recreated is how many objects of a resource may be made again, as somebody has taken some away for a while.
+	recreated map[string]int
+	mu        sync.Mutex // guards notes
 	// struck is set by faults that do not go through the track.
 	struck bool
 	// notes is what a fault remembers for its oracles.

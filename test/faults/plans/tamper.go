@@ -27,6 +27,7 @@ type change struct {
 	ends     bool   // it says that the job has ended
 	hides    bool   // the operator does not see the object any more
 	owners   bool   // of the owner references
+	disowns  bool   // of the annotation that names the owner
 	forgets  bool   // it takes away what only the status could tell
 	patch    func(*Attempt) map[string]any
 	// back undoes it, if the operator does not repair it itself.
@@ -54,7 +55,7 @@ func changes(o *scenario.Operator) []change {
 				hides: true, owners: true, patch: disowned, back: restoringAll("ownerReferences")})
 		for name, text := range map[string]any{"removed": nil, "nonsense": "x", "somebody else's": "v1 ConfigMap default/x 7b0f2d34-0000-0000-0000-000000000000"} {
 			if o.OwnerAnnotation != "" {
-				all = append(all, change{name: fmt.Sprintf("annotation of the owner of one of the %s %s", resource, name), resource: resource,
+				all = append(all, change{name: fmt.Sprintf("annotation of the owner of one of the %s %s", resource, name), resource: resource, disowns: true,
 					patch: merging("annotations", map[string]any{o.OwnerAnnotation: text}), back: restoring("annotations", o.OwnerAnnotation)})
 			}
 		}
@@ -109,8 +110,7 @@ func tamperings(sc scenario.Scenario, ref reference) (plans []Plan) {
 		for step := min(1, len(sc.Steps)); step <= len(sc.Steps); step++ {
 			over := step == len(sc.Steps) && ref.settled && !ref.restores
 			p := Plan{Goal: "G11", Fault: fmt.Sprintf("at step %d: %s", step, c.name), came: struck, edited: c.status, writes: 20, pods: 1,
-				canary: step == 1 && sc.Timed(),
-				spared: map[string]string{"O2": "a child that is not the operator's any more may be recreated, once"}}
+				canary: step == 1 && sc.Timed(), spared: map[string]string{}}
 			switch {
 			case over && c.resource != "":
 				continue // a child that is taken from a finished job is let go
@@ -156,6 +156,7 @@ func (a *Attempt) tamper(ctx context.Context, c change) error {
 		return err
 	}
 	a.struck = true
+	a.mayRecreate(c, o)
 	if err := pass(ctx, past); err != nil || c.back == nil {
 		return err
 	}

@@ -6,8 +6,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/json"
 
+	"stoic/test/faults/history"
 	"stoic/test/faults/scenario"
 )
 
@@ -57,6 +59,29 @@ func (a *Attempt) victim(resource string) *unstructured.Unstructured {
 		}
 	}
 	return nil
+}
+
+// mayRecreate: a child that is not the operator's any more, or that it does not see, may be recreated, once. So may what others have
+// made for it, such as the pods of a batch/v1 Job, also when the Job is only edited.
+func (a *Attempt) mayRecreate(c change, o *unstructured.Unstructured) {
+	gone := c.hides || c.disowns
+	if !gone && !c.content {
+		return
+	}
+	a.recreated = map[string]int{}
+	if gone {
+		a.recreated[a.Run.ResourceOf(o.GetUID()).Resource]++
+	}
+	owners := map[types.UID]bool{o.GetUID(): true}
+	for added := true; added; { // until nothing more belongs to what was found
+		added = false
+		for _, u := range a.Run.View().Children() {
+			if uid := u.GetUID(); owners[history.Owner(u)] && !owners[uid] {
+				owners[uid], added = true, true
+				a.recreated[a.Run.ResourceOf(uid).Resource]++
+			}
+		}
+	}
 }
 
 // resourceOf a dependent, by its plural.
