@@ -264,6 +264,17 @@ func (c *Case) Began(v history.Version) time.Time {
 	return v.At
 }
 
+// Elsewhere judges the writes that concern no object of the rig's: an operator has nothing to change there (O6). Leases and events are
+// about itself, and reviews change nothing.
+func Elsewhere(journal []proxy.Entry) (found []Violation) {
+	for _, e := range journal {
+		if !slices.Contains([]string{"events", "leases"}, e.Resource) && e.Group != "authentication.k8s.io" && e.Group != "authorization.k8s.io" {
+			found = append(found, Violation{"O6", fmt.Sprintf("%s %s %s/%s, which has nothing to do with any object that it serves", e.Verb, e.Resource, e.Namespace, e.Name)})
+		}
+	}
+	return found
+}
+
 // fresh: nothing is read as of any time that the API server likes.
 func fresh(c *Case) (found []string) {
 	for _, e := range c.Lists {

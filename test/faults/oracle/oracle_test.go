@@ -310,6 +310,19 @@ func TestRecreated(t *testing.T) {
 	}
 }
 
+// TestElsewhere: what is nobody's in the rig is written by nobody; a process may speak of itself.
+func TestElsewhere(t *testing.T) {
+	s := &story{t: t}
+	for _, line := range []string{"create pods x", "delete configmaps x", "create events x", "update leases x", "create subjectaccessreviews x", "create selfsubjectaccessreviews x", "create tokenreviews x"} {
+		s.ask(line, "", "")
+		last := &s.journal[len(s.journal)-1]
+		last.Group = map[string]string{"tokenreviews": "authentication.k8s.io", "subjectaccessreviews": "authorization.k8s.io", "selfsubjectaccessreviews": "authorization.k8s.io"}[last.Resource]
+	}
+	if found := fmt.Sprint(Elsewhere(s.journal)); strings.Count(found, "O6") != 2 || !strings.Contains(found, "create pods") || !strings.Contains(found, "delete configmaps") {
+		t.Error(found)
+	}
+}
+
 // TestMadeInTheMoment: what is made for a job that is just being deleted, and goes with it, is no difference.
 func TestMadeInTheMoment(t *testing.T) {
 	s := good(t)

@@ -54,7 +54,7 @@ func (s *Stage) try(ctx context.Context, p Plan, w *worker) Result {
 func (s *Stage) attempt(p Plan, w *worker) (*Attempt, error) {
 	job := s.name()
 	c := w.use(p.Scenario.Operator)
-	a := &Attempt{Plan: p, Sandbox: c, Track: c.Proxy.Follow(job), Run: s.recorder.RunOf(p.Scenario.Subject(w.places, job)), worker: w,
+	a := &Attempt{Plan: p, began: time.Now(), Sandbox: c, Track: c.Proxy.Follow(job), Run: s.recorder.RunOf(p.Scenario.Subject(w.places, job)), worker: w,
 		Reference: s.references[p.Scenario.Name], notes: map[string]time.Time{}, failed: make(chan error, 8)}
 	a.Actor = scenario.Actor{Client: s.admin, Namespace: w.places.Namespace, Job: job, Run: a.Run}
 	a.lists = len(a.Sandbox.Proxy.Lists())
@@ -170,6 +170,12 @@ func (s *Stage) judge(a *Attempt, failure error) []oracle.Violation {
 	a.worker.logs[a.Sandbox] = to
 	for _, line := range lines {
 		found = append(found, oracle.Violation{Oracle: "O3", Text: line})
+	}
+	found = append(found, oracle.Elsewhere(a.Sandbox.Proxy.Unclaimed())...)
+	for _, g := range a.Run.Gaps() {
+		if g.At.After(a.began) { // what was missed before is of other runs
+			found = append(found, oracle.Violation{Oracle: "rig", Text: fmt.Sprintf("the record of %s may lack versions at %s: %s", g.Resource.Resource, g.At.Format(clock), g.Why)})
+		}
 	}
 	if a.Reference.Digest != "" || failure == nil {
 		lists := a.Sandbox.Proxy.Lists()

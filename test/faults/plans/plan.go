@@ -77,6 +77,7 @@ type Attempt struct {
 	Reference reference
 
 	worker *worker
+	began  time.Time
 	lists  int // lists in the proxy's record when the plan began
 	// taken is what others have deleted and the operator makes again, by resource and masked name.
 	taken map[string]map[string]int

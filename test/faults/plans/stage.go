@@ -12,7 +12,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
@@ -74,8 +73,8 @@ type worker struct {
 	places    scenario.Places
 	sandboxes map[string]*sandbox.Sandbox // by the operator's name
 	logs      map[*sandbox.Sandbox]int64  // how far the operator's log was read
-	// bystander is the UID of an object that has nothing to do with any job.
-	bystander types.UID
+	// bystander is an object that has nothing to do with any job.
+	bystander *corev1.ConfigMap
 }
 
 // use the sandbox of an operator. What runs in the others is killed: it would only take memory.
@@ -86,6 +85,13 @@ func (w *worker) use(o *scenario.Operator) *sandbox.Sandbox {
 		}
 	}
 	return w.sandboxes[o.Name]
+}
+
+// forget an object: every operator in the namespace may have to do with what is left of it.
+func (w *worker) forget(job string) {
+	for _, c := range w.sandboxes {
+		c.Proxy.Forget(job)
+	}
 }
 
 // Open starts a control plane with the CRDs and the permissions that are shipped, and the sandboxes on it.
@@ -183,7 +189,7 @@ func (s *Stage) openSandboxes(ctx context.Context, p scenario.Places) error {
 	if err != nil {
 		return fmt.Errorf("make an object of somebody else's: %w", err)
 	}
-	w.bystander = other.UID
+	w.bystander = other
 	for _, program := range s.options.Programs {
 		upstream, err := clientcmd.BuildConfigFromFlags("", s.cluster.UserKubeconfig(program.Name))
 		if err != nil {
@@ -216,6 +222,7 @@ func (s *Stage) Close() error {
 	var failed []error
 	ctx := context.Background()
 	for _, w := range s.workers {
+		failed = append(failed, s.untouched(ctx, w))
 		for name, c := range w.sandboxes {
 			if !c.Alive() { // a plan left it dead, or nothing was tried
 				c.Kill()
@@ -236,6 +243,23 @@ func (s *Stage) Close() error {
 	}
 	failed = append(failed, s.closeWebhooks(ctx))
 	return errors.Join(failed...)
+}
+
+// untouched fails if the object that has nothing to do with any job is not as it was.
+func (s *Stage) untouched(ctx context.Context, w *worker) error {
+	if w.bystander == nil {
+		return nil // it was never made
+	}
+	ctx, cancel := context.WithTimeout(ctx, usualPatience)
+	defer cancel()
+	is, err := s.typed.CoreV1().ConfigMaps(w.places.Namespace).Get(ctx, bystander, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("look at an object of somebody else's: %w", err)
+	}
+	if is.UID != w.bystander.UID || is.ResourceVersion != w.bystander.ResourceVersion {
+		return fmt.Errorf("ConfigMap %s/%s is nobody's affair, and has the UID %s and the version %s, had %s and %s", is.Namespace, is.Name, is.UID, is.ResourceVersion, w.bystander.UID, w.bystander.ResourceVersion)
+	}
+	return nil
 }
 
 // closeWebhooks ends them. One that was never asked has shown nothing.
@@ -269,7 +293,7 @@ func (s *Stage) name() string { return fmt.Sprintf("j%05d", s.jobs.Add(1)) }
 
 // clear takes away what a plan leaves. It waits only for what the next run in this sandbox could adopt: names are never used again.
 func (s *Stage) clear(a *Attempt) error {
-	a.Sandbox.Proxy.Forget(a.Actor.Job)
+	a.worker.forget(a.Actor.Job)
 	if !a.Sandbox.Alive() {
 		a.Sandbox.Kill()
 	}

@@ -77,7 +77,7 @@ func changes(o *scenario.Operator) []change {
 // disowned gives an object to a ConfigMap that is there: one that is not would have it collected as garbage.
 func disowned(a *Attempt) map[string]any {
 	return map[string]any{"metadata": map[string]any{"ownerReferences": []any{map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap", "name": bystander, "uid": a.worker.bystander, "controller": true}}}}
+		"apiVersion": "v1", "kind": "ConfigMap", "name": bystander, "uid": a.worker.bystander.UID, "controller": true}}}}
 }
 
 func merging(field string, value any) func(*Attempt) map[string]any {

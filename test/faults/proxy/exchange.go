@@ -54,12 +54,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 		x.visit = p.lists.enter(q, l)
 		p.narrow(x.r, q)
 	default:
-		names := q.identify()
-		if t := p.trackOf(names); t != nil {
-			x.visit = t.enter(q, l)
-		} else {
-			x.visit = &visit{entry: &Entry{Request: q}}
-		}
+		x.visit = p.enter(q, l)
 	}
 	defer x.leave()
 	x.r.Header.Set("Accept", readable(x.r.Header.Get("Accept")))

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,10 +34,13 @@ type Proxy struct {
 
 	streams *Streams
 	lists   *Track
+	// unclaimed has the writes that concern no subject.
+	unclaimed *Track
 
 	mu     sync.Mutex
 	runs   map[string]*run // by process
 	tracks map[string]*Track
+	over   map[string]bool // subjects whose tracks have ended
 	silent bool
 	only   map[string]string // by resource: the label selector
 	busy   sync.WaitGroup    // handlers
@@ -56,8 +60,8 @@ const settle = 30 * time.Second
 // Start listens on the loopback address and forwards to the API server of the configuration, with its credentials.
 func Start(upstream *rest.Config) (*Proxy, error) {
 	p := &Proxy{
-		served: make(chan struct{}), streams: newStreams(), lists: newTrack(""), tracks: map[string]*Track{}, only: map[string]string{},
-		runs: map[string]*run{},
+		served: make(chan struct{}), streams: newStreams(), lists: newTrack(""), unclaimed: newTrack(""), tracks: map[string]*Track{}, only: map[string]string{},
+		runs: map[string]*run{}, over: map[string]bool{},
 	}
 	if err := p.dial(upstream); err != nil {
 		return nil, err
@@ -161,6 +165,36 @@ func (p *Proxy) trackOf(names []string) *Track {
 	}
 	return found
 }
+
+// enter finds the track of a request that is for one object. Nobody keeps those that concern a subject of which the track has ended,
+// and reads that concern no subject.
+func (p *Proxy) enter(q Request, l *run) *visit {
+	names := q.identify()
+	switch t := p.trackOf(names); {
+	case t != nil:
+		return t.enter(q, l)
+	case q.writes() && !p.isOver(names):
+		return p.unclaimed.enter(q, l)
+	}
+	return &visit{entry: &Entry{Request: q}}
+}
+
+// isOver says whether one of the names concerns a subject whose track has ended.
+func (p *Proxy) isOver(names []string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(names, func(name string) bool {
+		for i := range len(name) {
+			if name[i] == '-' && p.over[name[:i]] {
+				return true
+			}
+		}
+		return p.over[name]
+	})
+}
+
+// Unclaimed returns, and forgets, the writes that concerned no subject, now or before.
+func (p *Proxy) Unclaimed() []Entry { return p.unclaimed.take() }
 
 // Select shows of a cluster-scoped resource only what the label selector selects: operators that share an API server do not
 // see what belongs to another one. It holds for lists and watches that begin from now on.

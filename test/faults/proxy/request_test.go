@@ -1,7 +1,9 @@
 package proxy
 
 import (
+	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,6 +110,31 @@ func TestSubjects(t *testing.T) {
 		if got != want {
 			t.Errorf("%q concerns %q, not %q", name, got, want)
 		}
+	}
+}
+
+// TestUnclaimed: writes that concern no subject are kept until somebody asks; those about a subject whose track has ended are not.
+func TestUnclaimed(t *testing.T) {
+	_, p := newStub(t)
+	p.Follow("job")
+	p.Follow("old")
+	p.Forget("old")
+	c := operator(t, p)
+	for _, q := range [][3]string{
+		{http.MethodPost, "pods", `{"metadata":{"name":"job-0"}}`}, {http.MethodPost, "pods", `{"metadata":{"name":"other"}}`}, {http.MethodPost, "pods", `{"metadata":{"generateName":"old-0-"}}`},
+		{http.MethodDelete, "pods/old", ""}, {http.MethodPut, "pods/older", "{}"}, {http.MethodGet, "pods/other", ""}, {http.MethodGet, "pods", ""}, {http.MethodDelete, "pods?labelSelector=a%3Dother", ""},
+	} {
+		ask(t, c, p, q[0], "/api/v1/namespaces/ns/"+q[1], q[2])
+	}
+	var found []string
+	for _, e := range p.Unclaimed() {
+		found = append(found, e.Verb+" "+e.Name)
+	}
+	if want := []string{"create other", "update older", "deletecollection "}; !slices.Equal(found, want) {
+		t.Errorf("found %q, want %q", found, want)
+	}
+	if again := p.Unclaimed(); len(again) > 0 {
+		t.Errorf("what was asked for is kept: %v", again)
 	}
 }
 

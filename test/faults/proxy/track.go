@@ -184,9 +184,19 @@ func (v *visit) leave() {
 	}
 }
 
-// Forget ends a track: requests about its subject are forwarded, and no longer kept.
+// take empties the journal and returns what it was.
+func (t *Track) take() []Entry {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := copies(t.journal)
+	t.journal = nil
+	return all
+}
+
+// Forget ends the track of a subject, if there is one: requests about it are forwarded, and no longer kept.
 func (p *Proxy) Forget(subject string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.tracks, subject)
+	p.over[subject] = true
 }
