@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -151,6 +152,10 @@ func TestEachOracle(t *testing.T) {
 			s.tell("ADDED Pod job-worker-7 p7", pod("other", "7", "Running"))
 			s.ask("delete pods job-worker-7", `{"preconditions":{"uid":"p7"}}`, "")
 		}, "O6", "delete pods job-worker-7, which somebody else (other) controls", []string{"O1", "O2"}},
+		"a pod that was ours": {func(s *story) {
+			s.tell("MODIFIED Pod job-worker-1 p1", pod("other", "1", "Running"))
+			s.ask("delete pods job-worker-1", `{"preconditions":{"uid":"p1"}}`, "")
+		}, "O6", "delete pods job-worker-1, which somebody else (other) controls", []string{"O1"}},
 		"nobody's service": {func(s *story) {
 			s.tell("ADDED Service job-x s", "")
 			s.ask("patch services job-x", `{}`, "")
@@ -167,6 +172,10 @@ func TestEachOracle(t *testing.T) {
 		"terminal condition given again": {func(s *story) {
 			s.tell("MODIFIED TFJob job j", `{`+spec+`status: {completionTime: "2", conditions: [{type: Succeeded, status: "True"}]}}`)
 		}, "O6", "Succeeded at 2", nil},
+		"terminal condition changed by others": {func(s *story) {
+			s.limits.Edited = true
+			s.tell("MODIFIED TFJob job j", `{`+spec+`status: {completionTime: "1", conditions: [{type: Failed, status: "True"}]}}`)
+		}, "O6", "had the terminal condition Succeeded at 1, and at resourceVersion", []string{"O1"}},
 		"LIST at 0": {func(s *story) { s.lists[0].Query.Set("resourceVersion", "0") }, "O6", "list pods at resourceVersion 0", nil},
 		"too many writes": {func(s *story) {
 			for range 25 {
@@ -178,6 +187,18 @@ func TestEachOracle(t *testing.T) {
 				s.tell(fmt.Sprintf("ADDED Event e%d e%d", i, i), "")
 			}
 		}, "O6", "14 events, at most 13", nil},
+		"more writes than the plan allows": {func(s *story) {
+			s.limits.Writes = 2
+			s.ask("patch tfjobs job", "", "")
+		}, "O6", "3 writes, at most 2", nil},
+		"more events than the plan allows": {func(s *story) {
+			s.limits.Events = 1
+			s.tell("ADDED Event f f", "")
+		}, "O6", "2 events, at most 1", nil},
+		"a pod in the place of one that failed as it was deleted": {func(s *story) {
+			s.tell("MODIFIED Pod job-worker-1 p1", strings.Replace(pod("j", "1", "Failed"), "{metadata: {", `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", `, 1))
+			s.tell("ADDED Pod job-worker-1 p3", pod("j", "1", "Running"))
+		}, "O6", "4 pods were made for job j, at most 3 (1 failed)", []string{"O1", "O2"}},
 		"too many pods": {func(s *story) {
 			s.tell("ADDED Pod job-worker-9 p9", pod("j", "9", "Succeeded"))
 		}, "O6", "4 pods were made for job j, at most 3 (1 failed)", []string{"O1", "O2"}},
@@ -228,9 +249,29 @@ func TestAllowed(t *testing.T) {
 	for name, change := range map[string]func(*story){
 		"a DELETE that was refused": func(s *story) {
 			s.tell("ADDED Pod job-worker-7 p7", pod("other", "7", "Running"))
-			s.ask("delete pods job-worker-7", `{"preconditions":{"uid":"old"}}`, "")
+			s.ask("delete pods job-worker-7", `{"preconditions":{"uid":"p7"}}`, "")
 			s.journal[len(s.journal)-1].Code = 409
 			s.tell("DELETED Pod job-worker-7 p7", pod("other", "7", "Running"))
+		},
+		"a look at somebody else's pod": func(s *story) {
+			s.tell("ADDED Pod job-worker-7 p7", pod("other", "7", "Running"))
+			s.ask("get pods job-worker-7", "", "")
+			s.limits.Writes = 2 // which there are: a read is none
+		},
+		"a pod that has become ours": func(s *story) {
+			s.tell("ADDED Pod job-worker-7 p7", pod("other", "7", "Succeeded"))
+			s.tell("MODIFIED Pod job-worker-7 p7", pod("j", "7", "Succeeded"))
+			s.ask("delete pods job-worker-7", `{"preconditions":{"uid":"p7"}}`, "")
+			s.limits.Pods = 1
+		},
+		"a terminal condition wiped by others, and given again": func(s *story) {
+			s.limits.Edited = true
+			s.tell("MODIFIED TFJob job j", `{`+spec+`status: {}}`)
+			s.tell("MODIFIED TFJob job j", `{`+spec+`status: {completionTime: "2", conditions: [{type: Succeeded, status: "True"}]}}`)
+		},
+		"events of a path that tell of something else": func(s *story) {
+			s.tell("ADDED Event f f", `{type: Normal, reason: TFJobFailedValidation, count: 1, involvedObject: {name: job, fieldPath: spec.x}}`)
+			s.tell("ADDED Event g g", `{type: Warning, reason: FailedCreate, count: 1, involvedObject: {name: job, fieldPath: spec.x}}`)
 		},
 		"made at the moment of the deletion": func(s *story) {
 			s.tell("MODIFIED TFJob job j", `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, `+spec+`status: {completionTime: "1", conditions: [{type: Succeeded, status: "True"}]}}`)
@@ -263,49 +304,17 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
-// TestTaken: what others have deleted is made once more, and not twice.
-func TestTaken(t *testing.T) {
-	for made, want := range map[int]int{0: 2, 1: 0, 2: 2} {
-		s := good(t)
-		s.tell("ADDED Service job-worker-0 s0", "")
-		reference := Observe(Jobs(), history.Of(aJob(), s.versions...), s.journal)
-		for i := range made {
-			s.tell(fmt.Sprintf("DELETED Service job-worker-0 s%d", i), "")
-			s.tell(fmt.Sprintf("ADDED Service job-worker-0 s%d", i+1), "")
-		}
-		s.limits.Taken = map[string]map[string]int{"services": {"JOB-worker-0": 1}}
-		found := s.judge(reference)
-		if len(found) != want {
-			t.Errorf("made %d times again: %v", made, found)
-		}
-	}
-}
-
-// TestRecreated: in the place of one that others took away for a while one is made, under whatever name, and nothing else.
-func TestRecreated(t *testing.T) {
-	for name, c := range map[string]struct {
-		made []string
-		want int
-	}{
-		"none":                {nil, 0},
-		"one":                 {[]string{"Service job-a a"}, 0},
-		"two":                 {[]string{"Service job-a a", "Service job-b b"}, 2},
-		"of another resource": {[]string{"Secret job-a a"}, 2},
-	} {
-		s := good(t)
-		s.tell("ADDED Service job-worker-0 s", "")
-		reference := Observe(Jobs(), history.Of(aJob(), s.versions...), s.journal)
-		for _, made := range c.made {
-			s.tell("ADDED "+made, "")
-			s.tell("DELETED "+made, "")
-		}
-		s.limits.Recreated = map[string]int{"services": 1}
-		if found := s.judge(reference); len(found) != c.want {
-			t.Errorf("%s: %v", name, found)
-		}
-		s.tell("DELETED Service job-worker-0 s", "") // with it all are gone, which is one more than may be
-		if found := s.judge(reference); len(found) <= c.want && name == "one" {
-			t.Errorf("%s, and what was there is gone: %v", name, found)
+// TestDeleted: what is deleted is of that resource and has that UID, and the API server granted it.
+func TestDeleted(t *testing.T) {
+	s := &story{t: t}
+	s.tell("ADDED Pod x u", "")
+	for line, want := range map[string]bool{"delete pods u 200": true, "delete pods v 200": false, "delete services u 200": false, "patch pods u 200": false, "delete pods u 409": false} {
+		f := strings.Fields(line)
+		s.journal = nil
+		s.ask(f[0]+" "+f[1]+" x", `{"preconditions":{"uid":"`+f[2]+`"}}`, "")
+		s.journal[0].Code, _ = strconv.Atoi(f[3])
+		if got := newCase(Jobs(), history.Of(aJob(), s.versions...), s.journal, nil, Limits{}).Deleted(s.versions[0]); got != want {
+			t.Errorf("%s: %v", line, got)
 		}
 	}
 }
@@ -320,19 +329,6 @@ func TestElsewhere(t *testing.T) {
 	}
 	if found := fmt.Sprint(Elsewhere(s.journal)); strings.Count(found, "O6") != 2 || !strings.Contains(found, "create pods") || !strings.Contains(found, "delete configmaps") {
 		t.Error(found)
-	}
-}
-
-// TestMadeInTheMoment: what is made for a job that is just being deleted, and goes with it, is no difference.
-func TestMadeInTheMoment(t *testing.T) {
-	s := good(t)
-	s.tell("DELETED TFJob job j", `{`+spec+`status: {completionTime: "1", conditions: [{type: Succeeded, status: "True"}]}}`)
-	reference := Observe(Jobs(), history.Of(aJob(), s.versions...), s.journal)
-	const child = `{metadata: {ownerReferences: [{apiVersion: a, kind: TFJob, name: job, uid: j, controller: true}]}}`
-	s.tell("ADDED Service job-worker-0 s", child)
-	s.tell("DELETED Service job-worker-0 s", child)
-	for _, v := range s.judge(reference) {
-		t.Error(v)
 	}
 }
 

@@ -1,0 +1,68 @@
+package oracle
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"stoic/test/faults/history"
+)
+
+// TestTaken: what others have deleted is made once more, and not twice.
+func TestTaken(t *testing.T) {
+	for made, want := range map[int]int{0: 2, 1: 0, 2: 2} {
+		s := good(t)
+		s.tell("ADDED Service job-worker-0 s0", "")
+		reference := Observe(Jobs(), history.Of(aJob(), s.versions...), s.journal)
+		for i := range made {
+			s.tell(fmt.Sprintf("DELETED Service job-worker-0 s%d", i), "")
+			s.tell(fmt.Sprintf("ADDED Service job-worker-0 s%d", i+1), "")
+		}
+		s.limits.Taken = map[string]map[string]int{"services": {"JOB-worker-0": 1}}
+		found := s.judge(reference)
+		if len(found) != want {
+			t.Errorf("made %d times again: %v", made, found)
+		}
+	}
+}
+
+// TestRecreated: in the place of one that others took away for a while one is made, under whatever name, and nothing else.
+func TestRecreated(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*story)
+		want   int
+	}{
+		"none":                {func(*story) {}, 0},
+		"one":                 {func(s *story) { s.comesAndGoes("Service job-a a") }, 0},
+		"two":                 {func(s *story) { s.comesAndGoes("Service job-a a"); s.comesAndGoes("Service job-b b") }, 2},
+		"of another resource": {func(s *story) { s.comesAndGoes("Secret job-a a") }, 2},
+		"fewer":               {func(s *story) { s.versions = slices.Delete(s.versions, 0, 2) }, 2},
+	} {
+		s := &story{t: t}
+		s.comesAndGoes("Service job-worker-0 s")
+		reference := Observe(Jobs(), history.Of(aJob(), s.versions...), s.journal)
+		c.change(s)
+		s.limits.Recreated = map[string]int{"services": 1}
+		if found := s.judge(reference); len(found) != c.want {
+			t.Errorf("%s: %v", name, found)
+		}
+	}
+}
+
+func (s *story) comesAndGoes(what string) {
+	s.tell("ADDED "+what, "")
+	s.tell("DELETED "+what, "")
+}
+
+// TestMadeInTheMoment: what is made for a job that is just being deleted, and goes with it, is no difference.
+func TestMadeInTheMoment(t *testing.T) {
+	s := good(t)
+	s.tell("DELETED TFJob job j", `{`+spec+`status: {completionTime: "1", conditions: [{type: Succeeded, status: "True"}]}}`)
+	reference := Observe(Jobs(), history.Of(aJob(), s.versions...), s.journal)
+	const child = `{metadata: {ownerReferences: [{apiVersion: a, kind: TFJob, name: job, uid: j, controller: true}]}}`
+	s.tell("ADDED Service job-worker-0 s", child)
+	s.tell("DELETED Service job-worker-0 s", child)
+	for _, v := range s.judge(reference) {
+		t.Error(v)
+	}
+}
