@@ -206,7 +206,7 @@ func TestPortInUse(t *testing.T) {
 			if code != 1 || !strings.Contains(errOut, "error: "+flag+": listen tcp "+taken) {
 				t.Errorf("code %d, stderr %q", code, errOut)
 			}
-			if took := time.Since(began); took > 5*time.Second {
+			if took := time.Since(began); took > time.Minute { // it takes milliseconds; busy machines have pauses of seconds
 				t.Errorf("it took %v", took)
 			}
 			l, err := net.Listen("tcp", other)
@@ -237,7 +237,7 @@ func TestAPIServerDown(t *testing.T) {
 			var talk talk
 			ended := make(chan int, 1)
 			go func() { ended <- Main(args, strings.NewReader(""), io.Discard, &talk) }()
-			for until := time.Now().Add(10 * time.Second); !strings.Contains(talk.String(), `"msg":"starting"`); time.Sleep(10 * time.Millisecond) {
+			for until := time.Now().Add(time.Minute); !strings.Contains(talk.String(), `"msg":"starting"`); time.Sleep(10 * time.Millisecond) {
 				if time.Now().After(until) {
 					t.Fatalf("it did not start:\n%s", talk.String())
 				}
@@ -264,7 +264,7 @@ func TestAPIServerDown(t *testing.T) {
 				if code != 0 {
 					t.Errorf("code %d\n%s", code, talk.String())
 				}
-			case <-time.After(10 * time.Second):
+			case <-time.After(time.Minute):
 				t.Fatalf("it did not stop:\n%s", talk.String())
 			}
 		})

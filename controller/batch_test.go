@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -22,18 +21,14 @@ func TestSmallJobIsMadeAtOnce(t *testing.T) {
 			}
 			select {
 			case <-all:
-			case <-time.After(5 * time.Second):
+			case <-t.Context().Done():
 			}
 		}
 		return nil
 	}
 	s.put(job("a", objects/2, `{}`))
 	start(t, newTestController(t, s, nil))
-	select {
-	case <-all:
-	case <-time.After(4 * time.Second):
-		t.Fatalf("%d of %d objects were asked for before any was there", asked.Load(), objects)
-	}
+	eventually(t, "all objects to be asked for before any is there", func() bool { return asked.Load() == objects })
 }
 
 // TestRefusedSmallJobIsTriedWithOne: a small job that may have no pods costs a batch of refused requests once, and one for each

@@ -400,7 +400,7 @@ func TestOrphanOfAnOlderOwner(t *testing.T) {
 			g.left(t, "pod-0")
 			g.locked(func() { g.held["pods"] = held })
 			g.gatherer("younger", "2", "x")
-			eventuallyWithin(t, patient, "the event NameConflict of the younger one", func() bool { return g.hasEvent("NameConflict") })
+			eventually(t, "the event NameConflict of the younger one", func() bool { return g.hasEvent("NameConflict") })
 			g.awaitOwners(t, "pod-0", "")
 		})
 	}

@@ -108,18 +108,13 @@ func start(t testing.TB, c *Controller) (stop func() error) {
 	return stop
 }
 
-// eventually waits until a condition holds.
-func eventually(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	eventuallyWithin(t, 10*time.Second, what, holds)
-}
-
 // patient is for what only a busy machine delays: thousands of objects under the race detector.
 const patient = time.Minute
 
-func eventuallyWithin(t testing.TB, limit time.Duration, what string, holds func() bool) {
+// eventually waits until a condition holds.
+func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patient); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if holds() {
 			return
 		}
@@ -138,7 +133,7 @@ func (r *watcher) idle() bool {
 // created at the same time may be reported later.
 func caughtUp(t testing.TB, s *apiServer, c *Controller) {
 	t.Helper()
-	eventuallyWithin(t, patient, "the caches to show all that is stored", func() bool {
+	eventually(t, "the caches to show all that is stored", func() bool {
 		newest := map[string]string{}
 		s.locked(func() {
 			for _, resource := range []string{"tfjobs", "pods", "services"} {

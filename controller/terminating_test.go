@@ -30,7 +30,7 @@ func TestNamespaceTerminates(t *testing.T) {
 			start(t, c)
 			s.put(job("a", workers, `{}`))
 			for have := 0; have < 2*workers; { // a thousand take their time
-				eventuallyWithin(t, patient, "more children", func() bool {
+				eventually(t, "more children", func() bool {
 					had := have
 					have = len(s.names("pods")) + len(s.names("services"))
 					return have > had
@@ -44,7 +44,7 @@ func TestNamespaceTerminates(t *testing.T) {
 					caughtUp(t, s, c)
 				}
 			}
-			eventuallyWithin(t, patient, "a refused creation", func() bool { return asked() > 0 })
+			eventually(t, "a refused creation", func() bool { return asked() > 0 })
 			caughtUp(t, s, c)
 			c.watchers[0].enqueueAll()
 			caughtUp(t, s, c)

@@ -57,7 +57,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, name string, at int64) {
 		began := time.Now()
 		defer func() {
-			if took := time.Since(began); took > time.Second { // a search takes microseconds; machines have pauses
+			if took := time.Since(began); took > time.Minute { // a search takes microseconds; busy machines have pauses of seconds, and minute by minute it takes hours
 				t.Errorf("%q took %v", text, took)
 			}
 		}()
