@@ -1,0 +1,61 @@
+package malformed
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// metricsOfOperator is set in a process that TestOperator makes an operator of: it has these metrics.
+const metricsOfOperator = "STOIC_TEST_METRICS"
+
+// TestOperator is none: TestRoundTellsOfTrouble starts it as an operator, with the addresses of its metrics and its probes.
+func TestOperator(t *testing.T) {
+	metrics := os.Getenv(metricsOfOperator)
+	if metrics == "" {
+		t.Skip("it is started by another test")
+	}
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGTERM)
+	http.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, metrics) })
+	http.HandleFunc("/readyz", func(http.ResponseWriter, *http.Request) {})
+	for _, address := range os.Args[len(os.Args)-2:] {
+		go func() { t.Error(http.ListenAndServe(address, nil)) }()
+	}
+	<-told
+}
+
+// TestRoundTellsOfTrouble: what the metrics of a process say is wrong with it is what a round has found.
+func TestRoundTellsOfTrouble(t *testing.T) {
+	const idle = "workqueue_depth{} 0\nworkqueue_unfinished_work_seconds{} 0\nx_events_backlog 0\n"
+	for name, c := range map[string]struct{ metrics, want string }{
+		"nothing":     {`operator_panics_total 0` + "\n" + `workqueue_adds_total{name="x"} 500`, ""},
+		"a panic":     {`operator_panics_total 1`, "fake: operator_panics_total is 1"},
+		"converters'": {`x_converter_panics_total{kind="A"} 1` + "\n" + `x_converter_panics_total{kind="B"} 2`, "fake: _converter_panics_total is 3"},
+		"a hot loop":  {`workqueue_adds_total{name="x"} 501`, "fake: 501 keys were queued for 0 objects"},
+		"no number":   {`operator_panics_total many`, "fake: operator_panics_total is -1"},
+		"both":        {"operator_panics_total 7\nworkqueue_adds_total{} 777", "fake: operator_panics_total is 7\nfake: 777 keys were queued for 0 objects"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(metricsOfOperator, idle+c.metrics)
+			p := &program{name: "fake", command: []string{os.Args[0], "-test.run=^TestOperator$", "{metrics}", "{probes}"}, log: filepath.Join(t.TempDir(), "log")}
+			r := &round{plane: &plane{programs: []*program{p}, sight: &sight{objects: map[types.UID]*seen{}, changed: time.Now().Add(-time.Hour)}}}
+			found, err := r.run(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text := strings.Join(found, "\n"); text != c.want {
+				t.Errorf("found %q, want %q", text, c.want)
+			}
+		})
+	}
+}
