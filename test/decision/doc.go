@@ -6,4 +6,5 @@
 //	         collection. Reconcile decides on what is seen at some version that the engine may show, and makes the writes of the
 //	         plan in their order, up to a crash
 //	Golden   archives with an object, what it owns, and the plan for it
+//	         Archives, Compare and WrittenOnce are its parts, for archives with more in them
 package decision

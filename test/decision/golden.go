@@ -21,8 +21,23 @@ import (
 
 // Golden reads from each archive of testdata an object and what it owns, and compares the plan; update writes it. The first
 // file is the object; one that is called refused lists what the API server has refused to create. A status that a plan
-// writes is written once: the same decision on it writes none.
+// writes is written once.
 func Golden(t *testing.T, watches []controller.Watch, least int, update bool) {
+	Archives(t, least, func(t *testing.T, file string, archive *txtar.Archive) {
+		c := &Cluster{T: t, Watches: watches}
+		object, all := c.read(t, archive)
+		decide := func(u *unstructured.Unstructured) schema.Plan {
+			return c.WatchOf(u.GetKind()).Decide(c.Observe(u, all))
+		}
+		plan := decide(object)
+		Compare(t, file, archive, plan, update)
+		WrittenOnce(t, object, plan, decide)
+	})
+}
+
+// Archives tests with each archive of testdata, of which there are so many at least.
+func Archives(t *testing.T, least int, test func(t *testing.T, file string, archive *txtar.Archive)) {
+	t.Helper()
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) < least {
 		t.Fatalf("%d archives, at least %d are wanted; %v", len(files), least, err)
@@ -33,22 +48,24 @@ func Golden(t *testing.T, watches []controller.Watch, least int, update bool) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := &Cluster{T: t, Watches: watches}
-			object, all := c.read(t, archive)
-			plan := c.WatchOf(object.GetKind()).Decide(c.Observe(object, all))
-			compare(t, file, archive, []byte(Print(t, plan)), update)
-			if plan.Status != nil {
-				written := object.DeepCopy()
-				raw := map[string]any{}
-				if err := json.Unmarshal(schema.JSON(plan.Status), &raw); err != nil {
-					t.Fatal(err)
-				}
-				written.Object["status"] = raw
-				if again := c.WatchOf(object.GetKind()).Decide(c.Observe(written, all)); again.Status != nil {
-					t.Errorf("a status that was written is written again: %s", Print(t, again))
-				}
-			}
+			test(t, file, archive)
 		})
+	}
+}
+
+// WrittenOnce: a decision on the object with the status that a plan for it writes, if it does, writes none.
+func WrittenOnce(t *testing.T, object *unstructured.Unstructured, plan schema.Plan, decide func(*unstructured.Unstructured) schema.Plan) {
+	t.Helper()
+	written := object.DeepCopy()
+	if plan.Status != nil {
+		raw := map[string]any{}
+		if err := json.Unmarshal(schema.JSON(plan.Status), &raw); err != nil {
+			t.Fatal(err)
+		}
+		written.Object["status"] = raw
+	}
+	if again := decide(written); again.Status != nil {
+		t.Errorf("a status that was written is written again: %s", Print(t, again))
 	}
 }
 
@@ -72,7 +89,7 @@ func (c *Cluster) read(t *testing.T, archive *txtar.Archive) (object *unstructur
 			c.refused = map[types.UID][]schema.Refusal{object.GetUID(): refused}
 			continue
 		}
-		if err := readYAML(part.Data, &u.Object); err != nil {
+		if err := ReadYAML(part.Data, &u.Object); err != nil {
 			t.Fatalf("%s: %v", part.Name, err)
 		}
 		if object == nil {
@@ -87,8 +104,8 @@ func (c *Cluster) read(t *testing.T, archive *txtar.Archive) (object *unstructur
 	return object, all
 }
 
-// readYAML as what comes from an API server: whole numbers are int64.
-func readYAML(text []byte, into *map[string]any) error {
+// ReadYAML as what comes from an API server: whole numbers are int64.
+func ReadYAML(text []byte, into *map[string]any) error {
 	data, err := yaml.YAMLToJSON(text)
 	if err != nil {
 		return err
@@ -96,8 +113,10 @@ func readYAML(text []byte, into *map[string]any) error {
 	return json.Unmarshal(data, into)
 }
 
-func compare(t *testing.T, file string, archive *txtar.Archive, got []byte, update bool) {
+// Compare a plan with that of the archive, which is its last file; update writes it.
+func Compare(t *testing.T, file string, archive *txtar.Archive, plan schema.Plan, update bool) {
 	t.Helper()
+	got := []byte(Print(t, plan))
 	at := len(archive.Files) - 1
 	if archive.Files[at].Name != "plan" {
 		archive.Files = append(archive.Files, txtar.File{Name: "plan"})
@@ -118,6 +137,9 @@ func Print(t *testing.T, p schema.Plan) string {
 	t.Helper()
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "rule %s\n", p.Rule)
+	for _, f := range p.AddFinalizers {
+		fmt.Fprintf(&b, "add finalizer %s\n", f)
+	}
 	if p.Status != nil {
 		text, err := yaml.Marshal(p.Status)
 		if err != nil {
@@ -129,13 +151,20 @@ func Print(t *testing.T, p schema.Plan) string {
 		fmt.Fprintf(&b, "event %s %s %s: %s (%s)\n", e.Type, e.Reason, e.FieldPath, e.Message, e.Occasion)
 	}
 	for _, d := range p.Delete {
-		fmt.Fprintf(&b, "delete %s %s/%s %s\n", d.Resource.Kind, d.Namespace, d.Name, d.UID)
+		fmt.Fprintf(&b, "delete %s %s/%s %s", d.Resource.Kind, d.Namespace, d.Name, d.UID)
+		if d.ResourceVersion != "" {
+			fmt.Fprintf(&b, " at version %s", d.ResourceVersion)
+		}
+		fmt.Fprintln(&b)
 	}
 	for _, d := range p.Patch {
 		fmt.Fprintf(&b, "patch %s %s/%s %s\n", d.Resource.Kind, d.Namespace, d.Name, d.Body)
 	}
 	for _, c := range p.Create {
 		fmt.Fprintf(&b, "create %s %s/%s %s\n", c.Resource.Kind, c.Namespace, c.Name, c.Body)
+	}
+	for _, f := range p.RemoveFinalizers {
+		fmt.Fprintf(&b, "remove finalizer %s\n", f)
 	}
 	if p.Requeue > 0 {
 		fmt.Fprintf(&b, "look again after %v\n", p.Requeue)

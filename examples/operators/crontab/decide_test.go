@@ -1,24 +1,18 @@
 package crontab
 
 import (
-	"bytes"
 	"encoding/json"
 	"flag"
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	diff "github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	kjson "k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 
 	"stoic/controller"
 	"stoic/schema"
+	"stoic/test/decision"
 )
 
 var update = flag.Bool("update", false, "write the plans of testdata anew")
@@ -44,25 +38,8 @@ func observe(w controller.Watch, u *unstructured.Unstructured, jobs []*unstructu
 func read(t *testing.T, name string, text []byte) *unstructured.Unstructured {
 	t.Helper()
 	u := &unstructured.Unstructured{}
-	data, err := yaml.YAMLToJSON(text)
-	if err == nil {
-		err = kjson.Unmarshal(data, &u.Object)
-	}
-	if err != nil {
+	if err := decision.ReadYAML(text, &u.Object); err != nil {
 		t.Fatalf("%s: %v", name, err)
-	}
-	return u
-}
-
-// recorded is a CronTab with the status of a plan.
-func recorded(t interface{ Fatal(...any) }, u *unstructured.Unstructured, p schema.Plan) *unstructured.Unstructured {
-	u = u.DeepCopy()
-	if p.Status != nil {
-		raw := map[string]any{}
-		if err := kjson.Unmarshal(schema.JSON(p.Status), &raw); err != nil {
-			t.Fatal(err)
-		}
-		u.Object["status"] = raw
 	}
 	return u
 }
@@ -70,100 +47,45 @@ func recorded(t interface{ Fatal(...any) }, u *unstructured.Unstructured, p sche
 // TestDecide reads a time, a CronTab, its Jobs and a refusal, if there is one, from each archive, and compares the plan. On the status
 // that it writes no other status is decided, whether at once or, where no run is due meanwhile, a while later.
 func TestDecide(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) < 20 {
-		t.Fatalf("%d files, %v", len(files), err)
-	}
 	w := Watches()[0]
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var object *unstructured.Unstructured
-			var jobs []*unstructured.Unstructured
-			var refused []schema.Refusal
-			now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-			for _, part := range archive.Files {
-				switch part.Name {
-				case "plan":
-				case "now":
-					if now, err = time.Parse(time.RFC3339, strings.TrimSpace(string(part.Data))); err != nil {
-						t.Fatal(err)
-					}
-				case "refused":
-					refused = append(refused, schema.Refusal{Resource: schema.Jobs(), Namespace: "team", Name: strings.TrimSpace(string(part.Data)), Message: "exceeded quota"})
-				default:
-					u := read(t, part.Name, part.Data)
-					if u.GetKind() == "Job" {
-						jobs = append(jobs, u)
-					} else {
-						object = u
-					}
+	decision.Archives(t, 20, func(t *testing.T, file string, archive *txtar.Archive) {
+		var object *unstructured.Unstructured
+		var jobs []*unstructured.Unstructured
+		var refused []schema.Refusal
+		now := decision.Clock()
+		for _, part := range archive.Files {
+			switch part.Name {
+			case "plan":
+			case "now":
+				var err error
+				if now, err = time.Parse(time.RFC3339, strings.TrimSpace(string(part.Data))); err != nil {
+					t.Fatal(err)
+				}
+			case "refused":
+				refused = append(refused, schema.Refusal{Resource: schema.Jobs(), Namespace: "team", Name: strings.TrimSpace(string(part.Data)), Message: "exceeded quota"})
+			default:
+				u := read(t, part.Name, part.Data)
+				if u.GetKind() == "Job" {
+					jobs = append(jobs, u)
+				} else {
+					object = u
 				}
 			}
-			decide := func(u *unstructured.Unstructured, at time.Time) schema.Plan {
-				o := observe(w, u, jobs, at)
+		}
+		after := func(passed time.Duration) func(*unstructured.Unstructured) schema.Plan {
+			return func(u *unstructured.Unstructured) schema.Plan {
+				o := observe(w, u, jobs, now.Add(passed))
 				o.Refused = refused
 				return w.Decide(o)
 			}
-			plan := decide(object, now)
-			got := []byte(print(t, plan))
-			at := len(archive.Files) - 1
-			if archive.Files[at].Name != "plan" {
-				archive.Files = append(archive.Files, txtar.File{Name: "plan"})
-				at++
-			}
-			if *update {
-				archive.Files[at].Data = got
-				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			} else if d := diff.Diff(string(archive.Files[at].Data), string(got)); d != "" {
-				t.Errorf("plan (-want +got):\n%s", d)
-			}
-			once := recorded(t, object, plan)
-			if again := decide(once, now.Add(time.Second)); again.Status != nil {
-				t.Errorf("a status that was written is written again: %s", print(t, again))
-			}
-			if plan.Requeue > 2*time.Minute || plan.Requeue == 0 {
-				if again := decide(once, now.Add(time.Minute)); again.Status != nil {
-					t.Errorf("as time passes a status is written: %s", print(t, again))
-				}
-			}
-		})
-	}
-}
-
-// print writes a plan with one line for each write, in their order.
-func print(t *testing.T, p schema.Plan) string {
-	t.Helper()
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "rule %s\n", p.Rule)
-	if p.Status != nil {
-		text, err := yaml.Marshal(p.Status)
-		if err != nil {
-			t.Fatal(err)
 		}
-		fmt.Fprintf(&b, "status\n  %s\n", strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "\n  "))
-	}
-	for _, e := range p.Events {
-		fmt.Fprintf(&b, "event %s %s %s: %s (%s)\n", e.Type, e.Reason, e.FieldPath, e.Message, e.Occasion)
-	}
-	for _, d := range p.Delete {
-		fmt.Fprintf(&b, "delete %s %s/%s %s\n", d.Resource.Kind, d.Namespace, d.Name, d.UID)
-	}
-	for _, d := range p.Patch {
-		fmt.Fprintf(&b, "patch %s %s/%s %s\n", d.Resource.Kind, d.Namespace, d.Name, d.Body)
-	}
-	for _, c := range p.Create {
-		fmt.Fprintf(&b, "create %s %s/%s %s\n", c.Resource.Kind, c.Namespace, c.Name, c.Body)
-	}
-	if p.Requeue > 0 {
-		fmt.Fprintf(&b, "requeue in %s\n", p.Requeue)
-	}
-	return b.String()
+		plan := after(0)(object)
+		decision.Compare(t, file, archive, plan, *update)
+		decision.WrittenOnce(t, object, plan, after(time.Second))
+		if plan.Requeue > 2*time.Minute || plan.Requeue == 0 {
+			decision.WrittenOnce(t, object, plan, after(time.Minute))
+		}
+	})
 }
 
 // TestOddJobs: whatever a Job looks like, a plan follows.

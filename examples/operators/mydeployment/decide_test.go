@@ -2,17 +2,12 @@ package mydeployment
 
 import (
 	"bytes"
-	"encoding/json"
 	"flag"
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	diff "github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -20,6 +15,7 @@ import (
 
 	"stoic/controller"
 	"stoic/schema"
+	"stoic/test/decision"
 )
 
 var update = flag.Bool("update", false, "write the plans of testdata anew")
@@ -93,78 +89,16 @@ func read(t *testing.T, archive *txtar.Archive) (object *unstructured.Unstructur
 // TestDecide reads an object and pods from each archive and compares the plan. One that comes true is planned for once: the same
 // decision on the status that it writes writes no status.
 func TestDecide(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) < 20 {
-		t.Fatalf("%d files, %v", len(files), err)
-	}
 	w := Watches()[0]
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			object, pods, refused := read(t, archive)
-			seen := observe(w, object, pods, clock())
+	decision.Archives(t, 20, func(t *testing.T, file string, archive *txtar.Archive) {
+		object, pods, refused := read(t, archive)
+		decide := func(u *unstructured.Unstructured) schema.Plan {
+			seen := observe(w, u, pods, clock())
 			seen.Refused = refused
-			plan := w.Decide(seen)
-			got := []byte(print(t, plan))
-			at := len(archive.Files) - 1
-			if archive.Files[at].Name != "plan" {
-				archive.Files = append(archive.Files, txtar.File{Name: "plan"})
-				at++
-			}
-			if *update {
-				archive.Files[at].Data = got
-				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			} else if d := diff.Diff(string(archive.Files[at].Data), string(got)); d != "" {
-				t.Errorf("plan (-want +got):\n%s", d)
-			}
-			if plan.Status == nil {
-				return
-			}
-			written, raw := object.DeepCopy(), map[string]any{}
-			if err := json.Unmarshal(schema.JSON(plan.Status), &raw); err != nil {
-				t.Fatal(err)
-			}
-			written.Object["status"] = raw
-			again := observe(w, written, pods, clock())
-			again.Refused = refused
-			if again := w.Decide(again); again.Status != nil {
-				t.Errorf("a status that was written is written again: %s", print(t, again))
-			}
-		})
-	}
-}
-
-// print writes a plan with one line for each write, in their order.
-func print(t *testing.T, p schema.Plan) string {
-	t.Helper()
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "rule %s\n", p.Rule)
-	if p.Status != nil {
-		text, err := yaml.Marshal(p.Status)
-		if err != nil {
-			t.Fatal(err)
+			return w.Decide(seen)
 		}
-		fmt.Fprintf(&b, "status\n  %s\n", strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "\n  "))
-	}
-	for _, e := range p.Events {
-		fmt.Fprintf(&b, "event %s %s %s: %s (%s)\n", e.Type, e.Reason, e.FieldPath, e.Message, e.Occasion)
-	}
-	for _, d := range p.Delete {
-		fmt.Fprintf(&b, "delete %s %s/%s %s\n", d.Resource.Kind, d.Namespace, d.Name, d.UID)
-	}
-	for _, d := range p.Patch {
-		fmt.Fprintf(&b, "patch %s %s/%s %s\n", d.Resource.Kind, d.Namespace, d.Name, d.Body)
-	}
-	for _, c := range p.Create {
-		fmt.Fprintf(&b, "create %s %s/%s %s\n", c.Resource.Kind, c.Namespace, c.Name, c.Body)
-	}
-	if p.Requeue > 0 {
-		fmt.Fprintf(&b, "look again in %s\n", p.Requeue)
-	}
-	return b.String()
+		plan := decide(object)
+		decision.Compare(t, file, archive, plan, *update)
+		decision.WrittenOnce(t, object, plan, decide)
+	})
 }
