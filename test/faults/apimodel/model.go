@@ -94,9 +94,6 @@ func (w *Model) Version() int64 { return w.version }
 // Compact forgets how the model was before version: lists and watches of it are answered with 410.
 func (w *Model) Compact(version int64) { w.compacted = max(w.compacted, min(version, w.version)) }
 
-// Compacted is the oldest version that can still be asked for.
-func (w *Model) Compacted() int64 { return w.compacted }
-
 // SetCache says how far the server's watch cache has come; 0 is to the last commit, as in a new server. Lists that accept
 // older data ("resourceVersion=0", or no older than a version) are answered from there. All that a cache is behind is what
 // clients can see of it; a real server's is behind by chance.

@@ -9,6 +9,6 @@
 //	O4  it makes progress (judged by whoever runs it)
 //	O5  what is wrong with a rejected object is reported once, and stands in a condition
 //	O6  at no time does a rule not hold that always holds
-//	O7  memory, goroutines and files are bounded (judged by whoever runs it; Steady)
-//	O8  healthy jobs beside it are as fast as ever (Canary)
+//	O7  memory, goroutines and files are bounded (judged by whoever runs it)
+//	O8  healthy jobs beside it are as fast as ever (Slower, over all runs)
 package oracle

@@ -332,32 +332,6 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-func TestSums(t *testing.T) {
-	second := func(n ...int) (all []time.Duration) {
-		for _, n := range n {
-			all = append(all, time.Duration(n)*time.Second)
-		}
-		return all
-	}
-	baseline := second(1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
-	for name, test := range map[string]struct {
-		found []Violation
-		want  int
-	}{
-		"as fast":             {Canary(baseline, baseline), 0},
-		"one is slow":         {Canary(baseline, second(1, 1, 1, 1, 1, 1, 1, 1, 12, 1)), 0},
-		"two are slow":        {Canary(baseline, second(1, 1, 1, 1, 1, 1, 1, 1, 13, 13)), 1},
-		"no canaries":         {Canary(baseline, nil), 1},
-		"nothing to compare":  {Canary(nil, baseline), 1},
-		"goroutines stay":     {Steady("goroutines", 100, 110, 10), 0},
-		"goroutines multiply": {Steady("goroutines", 100, 111, 10), 1},
-	} {
-		if len(test.found) != test.want {
-			t.Errorf("%s: found %v", name, test.found)
-		}
-	}
-}
-
 // TestOursAtItsVersion: a request that names a version takes effect on that alone, whatever had been told by then.
 func TestOursAtItsVersion(t *testing.T) {
 	for version, want := range map[string]int{"2": 1, "3": 0} {

@@ -59,20 +59,6 @@ func (c *Case) reported() (found []string) {
 	return found
 }
 
-// Canary judges how long healthy jobs take beside others (O8): of ten, nine may take up to 1.2 times as long as without.
-// A little is allowed for, so that what takes no time may take some.
-func Canary(baseline, faulted []time.Duration) []Violation {
-	const allowance = 100 * time.Millisecond
-	if len(baseline) == 0 || len(faulted) == 0 {
-		return []Violation{{"O8", fmt.Sprintf("nothing to compare: %d healthy jobs without faults, %d with", len(baseline), len(faulted))}}
-	}
-	limit := Quantile(baseline, 0.9)*12/10 + allowance
-	if took := Quantile(faulted, 0.9); took > limit {
-		return []Violation{{"O8", fmt.Sprintf("healthy jobs took %v, at most %v (nine of ten)", took, limit)}}
-	}
-	return nil
-}
-
 const (
 	// slower is how much longer than without faults healthy objects beside them may take, and slack what of it is the
 	// machine's.
@@ -96,13 +82,4 @@ func Quantile(all []time.Duration, part float64) time.Duration {
 	}
 	sorted := slices.Sorted(slices.Values(all))
 	return sorted[min(int(part*float64(len(sorted))), len(sorted)-1)]
-}
-
-// Steady judges a figure that may not grow, such as the goroutines of a process (O7): the last may be some more than
-// the first.
-func Steady(what string, first, last, more float64) []Violation {
-	if last <= first+more {
-		return nil
-	}
-	return []Violation{{"O7", fmt.Sprintf("%s grew from %g to %g, by at most %g", what, first, last, more)}}
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 	"net/http"
 	"strconv"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -14,7 +13,6 @@ import (
 func (a Refuse) act() string { return fmt.Sprintf("refuse %d", a.Code) }
 func (Reset) act() string    { return "reset" }
 func (Drop) act() string     { return "drop" }
-func (a Delay) act() string  { return fmt.Sprintf("delay %v", a.For) }
 func (Before) act() string   { return "before" }
 func (After) act() string    { return "after" }
 func (Along) act() string    { return "along" }
@@ -33,9 +31,6 @@ func (x *exchange) happen() {
 		refuse(x.w, act, x.entry.Request)
 	case Reset:
 		cut()
-	case Delay:
-		x.await(time.After(act.For))
-		x.answer(x.forward())
 	case Before:
 		x.arrived()
 		act.Do()
@@ -64,17 +59,6 @@ func (x *exchange) arrived() {
 		case <-ended:
 		case <-x.run.over:
 		}
-	}
-}
-
-// await waits, and goes on even if the operator has given the request up: what is on its way arrives. A request of an
-// operator that is dead does not.
-func (x *exchange) await(c <-chan time.Time) {
-	select {
-	case <-c:
-	case <-x.run.over:
-		x.note(func(e *Entry) { e.Fault = silenced })
-		cut()
 	}
 }
 

@@ -20,8 +20,6 @@ type exchange struct {
 	w    http.ResponseWriter
 	r    *http.Request
 	body []byte
-	// severed is closed when what is written is to be cut; nil: never.
-	severed <-chan struct{}
 }
 
 // answer is what the API server said.

@@ -53,8 +53,6 @@ type (
 	Reset struct{}
 	// Drop forwards the request and cuts the connection instead of answering: a timeout after the commit.
 	Drop struct{}
-	// Delay forwards the request later.
-	Delay struct{ For time.Duration }
 	// Before calls Do instead of forwarding; then the connection is cut. With a Do that kills the operator it is a crash
 	// before the write.
 	Before struct{ Do func() }

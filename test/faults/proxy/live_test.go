@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -27,7 +26,7 @@ func TestLive(t *testing.T) {
 	l := startLive(t)
 	for name, test := range map[string]func(*testing.T, *live){
 		"hold": liveHold, "cut": liveCut, "gone": liveGone, "skip": liveSkip, "as of": liveAsOf(false), "as of, without WatchList": liveAsOf(true),
-		"no WatchList": liveNoWatchList, "drip": liveDrip, "protobuf": liveProtobuf, "metadata": liveMetadata, "audit": liveAudit,
+		"no WatchList": liveNoWatchList, "protobuf": liveProtobuf, "metadata": liveMetadata, "audit": liveAudit,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, l) })
 	}
@@ -155,18 +154,6 @@ func liveNoWatchList(t *testing.T, l *live) {
 	}
 }
 
-func liveDrip(t *testing.T, l *live) {
-	p, config := l.proxied(t)
-	o := observe(t, p, config, "dripped")
-	p.Streams().Drip("configmaps", 1000)
-	began := time.Now()
-	l.store(t, "dripped", strings.Repeat("x", 400))
-	o.awaits(t, "add "+strings.Repeat("x", 400))
-	if took := time.Since(began); took < 400*time.Millisecond {
-		t.Errorf("it took %v", took)
-	}
-}
-
 // liveProtobuf: a client that prefers protobuf gets JSON, and its writes are understood.
 func liveProtobuf(t *testing.T, l *live) {
 	p, config := l.proxied(t)
@@ -220,7 +207,7 @@ func liveAudit(t *testing.T, l *live) {
 	p, config := l.proxied(t)
 	track := p.Follow("audited")
 	maps := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps(ns)
-	acts := []Act{nil, Drop{}, Reset{}, Refuse{Code: 500}, Delay{For: 20 * time.Millisecond}, After{Do: func() {}}, Before{Do: func() {}}, Along{Do: func() {}}}
+	acts := []Act{nil, Drop{}, Reset{}, Refuse{Code: 500}, After{Do: func() {}}, Before{Do: func() {}}, Along{Do: func() {}}}
 	ctx := context.Background()
 	for i := range 40 {
 		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("audited-%d", i%10)}, Data: map[string]string{"value": fmt.Sprint(i)}}

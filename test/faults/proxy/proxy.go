@@ -114,18 +114,15 @@ func (p *Proxy) dial(config *rest.Config) error {
 // address is where the operator finds the proxy.
 func (p *Proxy) address() string { return "https://" + p.listener.Addr().String() }
 
-// Config is what WriteKubeconfig writes, for clients in this process.
+// Config is what WriteKubeconfigOf writes, for clients in this process.
 func (p *Proxy) Config() *rest.Config {
 	return &rest.Config{Host: p.address(), BearerToken: token, TLSClientConfig: rest.TLSClientConfig{CAData: p.authority}}
 }
 
-// token is what an operator shows to the proxy that runs as one process. Of several each shows its name.
+// token is what such clients show to the proxy. Each process of an operator shows its name.
 const token = "none"
 
-// WriteKubeconfig writes a file with which an operator talks to the proxy.
-func (p *Proxy) WriteKubeconfig(path string) error { return p.WriteKubeconfigOf(path, token) }
-
-// WriteKubeconfigOf writes one for a process of an operator that runs as several. By its name the proxy knows the process.
+// WriteKubeconfigOf writes a file with which a process of an operator talks to the proxy. By its name the proxy knows the process.
 func (p *Proxy) WriteKubeconfigOf(path, process string) error {
 	const name = "proxy"
 	c := api.NewConfig()

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/tools/clientcmd"
@@ -18,13 +17,19 @@ import (
 func TestSilence(t *testing.T) {
 	s, p := newStub(t)
 	track, client := p.Follow("job"), operator(t, p)
-	track.Inject(Fault{At: 1, Act: Delay{For: time.Hour}})
+	dying := make(chan struct{})
+	track.Inject(Fault{At: 1, Act: Before{Do: func() { <-dying }}})
 	ended := make(chan reported)
-	go func() { ended <- ask(t, client, p, "POST", pods, pod("job-0")) }()
-	await(t, "the request", func() bool { return track.Writes() == 1 })
+	for i, name := range []string{"job", "job-0"} { // the second one waits for what happens to the first
+		go func() { ended <- ask(t, client, p, "POST", pods, pod(name)) }()
+		await(t, "the request", func() bool { return track.Writes() == i+1 })
+	}
 	p.Silence()
-	if got := <-ended; got.Err == nil {
-		t.Errorf("the dead was told %+v", got)
+	close(dying)
+	for range 2 {
+		if got := <-ended; got.Err == nil {
+			t.Errorf("the dead was told %+v", got)
+		}
 	}
 	if got := ask(t, client, p, "POST", pods, pod("job-1")); got.Err == nil {
 		t.Errorf("the dead was told %+v", got)
@@ -37,7 +42,7 @@ func TestSilence(t *testing.T) {
 	for _, e := range track.Journal() {
 		faults = append(faults, e.Name+" "+e.Fault)
 	}
-	if want := []string{"job-0 silence", "job-2 "}; !cmp.Equal(want, faults) {
+	if want := []string{"job before", "job-0 silence", "job-2 "}; !cmp.Equal(want, faults) {
 		t.Errorf("journal %q", faults)
 	}
 	if n := len(s.requests()); n != 1 {
@@ -123,7 +128,7 @@ func TestClose(t *testing.T) {
 func TestKubeconfig(t *testing.T) {
 	_, p := newStub(t)
 	file := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := p.WriteKubeconfig(file); err != nil {
+	if err := p.WriteKubeconfigOf(file, token); err != nil {
 		t.Fatal(err)
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", file)

@@ -52,7 +52,6 @@ func newFrame(raw []byte) (*frame, error) {
 type stream struct {
 	resource string
 	poked    chan struct{}
-	severed  chan struct{} // closed when it is cut
 
 	queue   []*frame
 	ended   bool  // the API server tells no more
@@ -61,14 +60,6 @@ type stream struct {
 	gone    bool
 	past    uint64 // nothing newer is told; 0: all
 	initial bool   // what is told now is what the WatchList begins with
-}
-
-// sever cuts the stream, even while it drips.
-func (st *stream) sever() {
-	if !st.cut {
-		st.cut = true
-		close(st.severed)
-	}
 }
 
 func (st *stream) wake() {

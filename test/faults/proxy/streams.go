@@ -11,7 +11,6 @@ type Streams struct {
 	mu          sync.Mutex
 	open        map[*stream]bool
 	held        map[string]bool
-	drips       map[string]int
 	noBookmarks bool
 	noWatchList bool
 	past        string // the version that is shown as the present, or ""
@@ -19,7 +18,7 @@ type Streams struct {
 }
 
 func newStreams() *Streams {
-	return &Streams{open: map[*stream]bool{}, held: map[string]bool{}, drips: map[string]int{}}
+	return &Streams{open: map[*stream]bool{}, held: map[string]bool{}}
 }
 
 // change changes what happens and tells every stream to look again.
@@ -67,7 +66,7 @@ func (s *Streams) Skipped() bool {
 }
 
 // Cut cuts the open watches of a resource, in the middle of an event.
-func (s *Streams) Cut(resource string) { s.each(resource, (*stream).sever) }
+func (s *Streams) Cut(resource string) { s.each(resource, func(st *stream) { st.cut = true }) }
 
 // Gone ends the open watches of a resource with 410 Expired; what was parked of them is lost.
 func (s *Streams) Gone(resource string) { s.each(resource, func(st *stream) { st.gone = true }) }
@@ -78,11 +77,6 @@ func (s *Streams) DropBookmarks(on bool) { s.change(func() { s.noBookmarks = on 
 
 // RefuseWatchList answers 400 to whoever asks for initial events, as an API server without WatchList.
 func (s *Streams) RefuseWatchList(on bool) { s.change(func() { s.noWatchList = on }) }
-
-// Drip lets lists and watches of a resource pass at that many bytes per second; 0 is at once.
-func (s *Streams) Drip(resource string, bytesPerSecond int) {
-	s.change(func() { s.drips[resource] = bytesPerSecond })
-}
 
 // AsOf shows the cluster as of a resourceVersion to every LIST and WATCH that begins from now on; watches tell nothing
 // newer until Present. GETs, writes and watches that are open are not concerned. The API server must not have
@@ -110,12 +104,6 @@ func (s *Streams) Open(resource string) int {
 		}
 	}
 	return n
-}
-
-func (s *Streams) drip(resource string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.drips[resource]
 }
 
 // terms are what a list or watch that begins now is subject to.

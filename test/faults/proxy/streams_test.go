@@ -192,34 +192,6 @@ func TestRefuseWatchList(t *testing.T) {
 	}
 }
 
-// TestDrip: a drip takes its time and loses nothing, and can be cut.
-func TestDrip(t *testing.T) {
-	s, p := newStub(t)
-	client := operator(t, p)
-	s.list = strings.Repeat("x", 600)
-	p.Streams().Drip("pods", 2000)
-	began := time.Now()
-	if got := ask(t, client, p, "GET", pods, ""); got.Body != s.list || time.Since(began) < 250*time.Millisecond {
-		t.Errorf("told %d bytes in %v", len(got.Body), time.Since(began))
-	}
-	w := begin(t, client, p, pods+"?watch=true")
-	s.tell <- event("ADDED", "job-0", 5)
-	w.tells(t, "ADDED job-0 5")
-	p.Streams().Drip("pods", 1)
-	s.tell <- event("ADDED", "job-1", 6)
-	await(t, "the drip", func() bool {
-		s := p.Streams()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for st := range s.open {
-			return len(st.queue) == 0
-		}
-		return false
-	})
-	p.Streams().Cut("pods")
-	w.mustBreak(t)
-}
-
 func TestSkip(t *testing.T) {
 	for name, c := range map[string]struct {
 		from, to int

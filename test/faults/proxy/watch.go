@@ -24,11 +24,7 @@ func (x *exchange) list() {
 	if err != nil {
 		cut()
 	}
-	if x.p.streams.drip(x.entry.Resource) > 0 {
-		response.Header.Del("Content-Length")
-	}
-	x.head(response.StatusCode, response.Header)
-	x.write(body)
+	x.answer(&answer{code: response.StatusCode, header: response.Header, body: body})
 }
 
 // asOf makes of the query of a LIST one of the past. The later chunks of a list are of the version of the first.
@@ -72,7 +68,7 @@ func (x *exchange) watch() {
 	}
 	ctx, cancel := context.WithCancel(x.r.Context())
 	defer cancel()
-	st := &stream{resource: x.entry.Resource, poked: make(chan struct{}, 1), severed: make(chan struct{}), initial: initial, past: number(past)}
+	st := &stream{resource: x.entry.Resource, poked: make(chan struct{}, 1), initial: initial, past: number(past)}
 	if past != "" {
 		x.note(func(e *Entry) { e.Fault = "as of " + past })
 		if start := query.Get("resourceVersion"); initial || start == "" || start == "0" {
@@ -97,7 +93,6 @@ func (x *exchange) watch() {
 // follow tells the operator what the API server tells.
 func (x *exchange) follow(ctx context.Context, cancel func(), st *stream, body io.Reader) {
 	s := x.p.streams
-	x.severed = st.severed
 	var reading sync.WaitGroup
 	reading.Go(func() { s.read(st, body) })
 	s.add(st)
@@ -129,6 +124,20 @@ func (x *exchange) follow(ctx context.Context, cancel func(), st *stream, body i
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// write gives the operator a part of a watch, and cuts if it is gone.
+func (x *exchange) write(data []byte) {
+	if _, err := x.w.Write(data); err != nil {
+		cut()
+	}
+	x.flush()
+}
+
+func (x *exchange) flush() {
+	if err := http.NewResponseController(x.w).Flush(); err != nil {
+		cut()
 	}
 }
 

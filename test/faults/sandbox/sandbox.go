@@ -38,7 +38,6 @@ type Sandbox struct {
 	mu        sync.Mutex
 	processes []*operator.Process // nil: it does not run
 	flags     []string
-	starts    int
 	// unexpected are the ends that nobody asked for.
 	unexpected []string
 }
@@ -111,7 +110,6 @@ func (c *Sandbox) Start(flags []string) error {
 
 // start one process. The caller holds the lock.
 func (c *Sandbox) start(i int) (err error) {
-	c.starts++
 	c.Proxy.ResumeOf(nameOf(i))
 	c.processes[i], err = operator.Start(operator.Options{Command: c.options.Operator, Kubeconfig: c.kubeconfig(i), Namespace: c.options.Namespace,
 		Flags: slices.Concat(c.flags, c.options.Processes[i]), Log: c.Log()})
@@ -173,13 +171,6 @@ func (c *Sandbox) Alive() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !slices.ContainsFunc(c.processes, func(p *operator.Process) bool { return p == nil || !p.Alive() })
-}
-
-// Starts counts processes so far.
-func (c *Sandbox) Starts() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.starts
 }
 
 // Unexpected returns, and forgets, the ends of processes that nobody asked for.

@@ -25,8 +25,8 @@ func TestRestartOne(t *testing.T) {
 	}
 	now := func() [2]*operator.Process { return [2]*operator.Process{c.processes[0], c.processes[1]} }
 	first := now()
-	if !c.IsApart() || !c.Alive() || c.Starts() != 2 {
-		t.Errorf("apart %v, alive %v, %d starts", c.IsApart(), c.Alive(), c.Starts())
+	if !c.IsApart() || !c.Alive() {
+		t.Errorf("apart %v, alive %v", c.IsApart(), c.Alive())
 	}
 	if err := c.RestartOne(nameOf(1), false); err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestRestartOne(t *testing.T) {
 	if err := c.RestartOne(nameOf(1), true); err != nil {
 		t.Fatal(err)
 	}
-	if third := now(); third[0] == second[0] || third[1] != second[1] || second[0].Alive() || !c.Alive() || c.Starts() != 4 {
+	if third := now(); third[0] == second[0] || third[1] != second[1] || second[0].Alive() || !c.Alive() {
 		t.Error("this process was restarted, or the other one was not")
 	}
 	if found := c.Unexpected(); len(found) > 0 {
