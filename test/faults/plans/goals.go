@@ -30,7 +30,10 @@ func families() []family {
 		{"G1", "crash before and after every write", 10_000, 24, plain(crashes)},
 		{"G2", "a second crash while recovering", 150, 4, doubleCrashes},
 		{"G3", "restart in the past, at every version", 500, 8, travels},
-		{"G4", "own writes not seen for a while", 250, 4, lags},
+		{"G4", "own writes not seen for a while, and watches that break off", 500, 8,
+			func(sc scenario.Scenario, ref reference, random *rand.Rand) []Plan {
+				return append(lags(sc, ref, random), breaks(sc, ref)...)
+			}},
 		{"G5", "events that are never told", 250, 6, plain(gaps)},
 		{"G6", "every error at every request, once and ten times", 500, 8, plain(refused)},
 		{"G11", "labels, owners, status and ledger edited by others", 250, 6, plain(tamperings)},

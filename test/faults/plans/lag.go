@@ -57,6 +57,34 @@ func lags(sc scenario.Scenario, ref reference, random *rand.Rand) (plans []Plan)
 	return plans
 }
 
+// renewal is how long an operator may take to watch again after a watch has broken off.
+const renewal = 3 * time.Second
+
+// breaks are G4, too: after write k the operator's watches break off, in the middle of an event or with 410 Expired. No bookmark has
+// told it how far it had come: it is told again what it knows, or lists again.
+func breaks(sc scenario.Scenario, ref reference) (plans []Plan) {
+	for k := 1; k <= ref.writes; k++ {
+		for how, end := range []func(*proxy.Streams, string){(*proxy.Streams).Cut, (*proxy.Streams).Gone} {
+			plans = append(plans, Plan{Goal: "G4", Scenario: sc, Fault: fmt.Sprintf("after write %d, watches %s, no bookmarks", k, []string{"cut", "expired"}[how]),
+				writes: int(renewal / time.Second), notice: renewal + usualNotice, more: nothingTwice,
+				arrange: func(a *Attempt) error {
+					a.Track.Inject(proxy.Fault{At: k, Act: proxy.Along{Do: func() {
+						for _, r := range watched(sc) {
+							end(a.Sandbox.Proxy.Streams(), r)
+						}
+					}}})
+					return nil
+				},
+				during: func(ctx context.Context, a *Attempt) {
+					a.Sandbox.Proxy.Streams().DropBookmarks(true)
+					<-ctx.Done()
+					a.Sandbox.Proxy.Streams().DropBookmarks(false)
+				}})
+		}
+	}
+	return plans
+}
+
 // watched are the resources whose watches a fault concerns: those of the dependents, and then the object's.
 func watched(sc scenario.Scenario) (found []string) {
 	for _, r := range sc.Operator.Dependents {
