@@ -24,14 +24,14 @@ func TestOperator(t *testing.T) {
 	if metrics == "" {
 		t.Skip("it is started by another test")
 	}
-	told := make(chan os.Signal, 1)
-	signal.Notify(told, syscall.SIGTERM)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM)
 	http.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, metrics) })
 	http.HandleFunc("/readyz", func(http.ResponseWriter, *http.Request) {})
 	for _, address := range os.Args[len(os.Args)-2:] {
 		go func() { t.Error(http.ListenAndServe(address, nil)) }()
 	}
-	<-told
+	<-signals
 }
 
 // TestRoundTellsOfTrouble: what the metrics of a process say is wrong with it is what a round has found.

@@ -45,7 +45,7 @@ func TestEndStateStays(t *testing.T) {
 				v.Object.SetResourceVersion(strconv.Itoa(i + 2))
 				return v
 			}
-			recorder, err := history.Record(t.Context(), told(t, len(c.states), pace, func(i int) any { return job(i).Object.Object }), scenario.TFJobs())
+			recorder, err := history.Record(t.Context(), reporting(t, len(c.states), pace, func(i int) any { return job(i).Object.Object }), scenario.TFJobs())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,7 +64,7 @@ func TestEndStateStays(t *testing.T) {
 // TestJudgeAsksTheRig: a record that may lack something shows nothing, and what an operator writes elsewhere is no plan's, but wrong.
 func TestJudgeAsksTheRig(t *testing.T) {
 	job := version(0, watch.Added, scenario.TFJobs(), "j", "job", map[string]any{"apiVersion": "kubeflow.org/v1", "kind": "TFJob"}).Object
-	server := told(t, 2, 0, func(i int) any {
+	server := reporting(t, 2, 0, func(i int) any {
 		if i == 1 {
 			return map[string]any{"kind": "Status", "apiVersion": "v1", "code": http.StatusGone, "reason": "Expired"} // the job is gone in the list that follows
 		}
@@ -116,7 +116,7 @@ func TestBystander(t *testing.T) {
 		"written":   {corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: bystander, UID: "u", ResourceVersion: "8"}}, false},
 		"recreated": {corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: bystander, UID: "v", ResourceVersion: "7"}}, false},
 	} {
-		config := told(t, 0, 0, nil, c.is)
+		config := reporting(t, 0, 0, nil, c.is)
 		s := &Stage{typed: kubernetes.NewForConfigOrDie(config)}
 		w := &worker{bystander: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{UID: "u", ResourceVersion: "7"}}, places: scenario.Places{Namespace: "ns"}}
 		if err := s.untouched(t.Context(), w); (err == nil) != c.want {
@@ -125,8 +125,8 @@ func TestBystander(t *testing.T) {
 	}
 }
 
-// told is an API server whose watches tell of some versions, at a pace. It answers other requests with the object, or an empty list.
-func told(t *testing.T, versions int, pace time.Duration, version func(int) any, object ...any) *rest.Config {
+// reporting is an API server whose watches tell of some versions, at a pace. It answers other requests with the object, or an empty list.
+func reporting(t *testing.T, versions int, pace time.Duration, version func(int) any, object ...any) *rest.Config {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

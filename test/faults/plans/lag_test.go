@@ -21,7 +21,7 @@ func TestBreaks(t *testing.T) {
 		t.Fatalf("plans %q", names)
 	}
 	for _, p := range all {
-		server := told(t, 1, 0, func(int) any { return map[string]any{"metadata": map[string]any{"name": "j"}} })
+		server := reporting(t, 1, 0, func(int) any { return map[string]any{"metadata": map[string]any{"name": "j"}} })
 		c, err := sandbox.Open(sandbox.Options{Operator: []string{"none"}, Upstream: server, Dir: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
