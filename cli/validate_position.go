@@ -167,8 +167,12 @@ func closing(path string) int {
 	return -1
 }
 
+// longestPath is how many bytes of a path are told.
+const longestPath = 400
+
 // keys visits every key of every object below node, with its path, in the order of the text. Again says that the
-// same key stands before it in the same object.
+// same key stands before it in the same object. A path is cut at every step: else paths of long keys below each other would
+// need memory that grows with the square of their number.
 func keys(node *yaml.Node, path string, visit func(path string, key *yaml.Node, again bool)) {
 	switch node.Kind {
 	case yaml.DocumentNode:
@@ -177,13 +181,13 @@ func keys(node *yaml.Node, path string, visit func(path string, key *yaml.Node, 
 		}
 	case yaml.SequenceNode:
 		for i, item := range node.Content {
-			keys(item, path+"["+strconv.Itoa(i)+"]", visit)
+			keys(item, schema.Cut(path+"["+strconv.Itoa(i)+"]", longestPath), visit)
 		}
 	case yaml.MappingNode:
 		seen := make(map[string]bool, len(node.Content)/2)
 		for i := 0; i+1 < len(node.Content); i += 2 {
 			key := node.Content[i]
-			at := strings.TrimPrefix(path+"."+schema.Clean(key.Value, 60), ".")
+			at := schema.Cut(strings.TrimPrefix(path+"."+schema.Clean(key.Value, 60), "."), longestPath)
 			visit(at, key, seen[key.Value] && key.Tag != "!!merge")
 			seen[key.Value] = true
 			keys(node.Content[i+1], at, visit)

@@ -233,6 +233,28 @@ spec:
 	}
 }
 
+// TestDeepKeys: what the paths of keys below each other take grows with their number.
+func TestDeepKeys(t *testing.T) {
+	const deep = 9000
+	key := strings.Repeat("a", 60)
+	for name, open := range map[string]string{"objects": "{" + key + ": ", "lists": "[{" + key + ": "} {
+		closed := map[string]string{"objects": "}", "lists": "}]"}[name]
+		var node yaml.Node
+		if err := yaml.Unmarshal([]byte("spec: "+strings.Repeat(open, deep/len(closed))+"1"+strings.Repeat(closed, deep/len(closed))), &node); err != nil {
+			t.Fatal(err)
+		}
+		visited := 0
+		keys(&node, "", func(path string, _ *yaml.Node, _ bool) {
+			if visited++; len(path) > longestPath {
+				t.Fatalf("%s: key %d has a path of %d bytes", name, visited, len(path))
+			}
+		})
+		if visited != 1+deep/len(closed) {
+			t.Errorf("%s: %d keys", name, visited)
+		}
+	}
+}
+
 // FuzzValidate: no file ends the program, and every finding has a place in it.
 func FuzzValidate(f *testing.F) {
 	files, _ := filepath.Glob("testdata/validate/*.txtar")
