@@ -2,7 +2,7 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -39,7 +39,8 @@ It converts ` + formsText() + `.
 What cannot be converted is left out, with an error. Pipe the result into "stoic validate -": a mistake in the manifest is
 a mistake in the result.
 
-Exit code: 0 done, 1 a document could not be converted, 2 a file could not be read or the call was wrong.`,
+Exit code: 0 done, 1 a document could not be converted, 2 a file could not be read, standard input was empty or the call
+was wrong, 130 it was interrupted.`,
 		Example: `  # Convert a manifest, and check the result
   stoic convert -f old.yaml > new.yaml
   stoic validate new.yaml
@@ -54,7 +55,7 @@ Exit code: 0 done, 1 a document could not be converted, 2 a file could not be re
 			if err := f.check(cmd); err != nil {
 				return err
 			}
-			return f.run(cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return f.run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	flags := cmd.Flags()
@@ -100,9 +101,9 @@ func (f *convertFlags) check(cmd *cobra.Command) error {
 }
 
 // run converts every document of every file, and continues after a file that it cannot read.
-func (f *convertFlags) run(in io.Reader, out, errOut io.Writer) error {
+func (f *convertFlags) run(ctx context.Context, in io.Reader, out, errOut io.Writer) error {
 	c := converting{convertFlags: f}
-	unread := readSources(f.files, f.recursive, in, func(s source, content []byte) { c.source(s.name, content) })
+	unread := readSources(ctx, f.files, f.recursive, in, c.document)
 	if errors.Is(unread, errInterrupted) {
 		return unread
 	}
@@ -127,10 +128,4 @@ type converting struct {
 	*convertFlags
 	out, talk               bytes.Buffer
 	converted, same, failed int
-}
-
-func (c *converting) source(file string, content []byte) {
-	for _, doc := range documents(content, file == standardInput) {
-		c.document(cmp.Or(doc.file, file), doc)
-	}
 }

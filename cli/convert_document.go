@@ -132,15 +132,29 @@ func (c *converting) print(e entry, value any, moved []offline.Moved, changed bo
 		}
 		return
 	}
-	if c.out.Len() > 0 {
-		if !bytes.HasSuffix(c.out.Bytes(), []byte("\n")) {
-			c.out.WriteByte('\n')
-		}
+	c.endLine()
+	if c.out.Len() > 0 && !bytes.HasPrefix(e.doc.before, []byte("---")) {
 		c.out.WriteString("---\n")
 	}
+	c.out.Write(e.doc.before)
 	if e.doc.file != "" {
 		c.out.WriteString("# Source: " + e.doc.file + "\n")
 	}
+	c.printText(e, value, moved, changed)
+	if len(e.doc.after) > 0 {
+		c.endLine()
+		c.out.Write(e.doc.after)
+	}
+}
+
+// endLine ends the last line that was printed, if it has no end.
+func (c *converting) endLine() {
+	if c.out.Len() > 0 && !bytes.HasSuffix(c.out.Bytes(), []byte("\n")) {
+		c.out.WriteByte('\n')
+	}
+}
+
+func (c *converting) printText(e entry, value any, moved []offline.Moved, changed bool) {
 	isJSON := bytes.HasPrefix(bytes.TrimSpace(e.doc.text), []byte("{"))
 	switch {
 	case changed:

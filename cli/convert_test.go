@@ -40,7 +40,7 @@ func TestConvertCalls(t *testing.T) {
 		"--gpus-per-node -8 -": {2, "--gpus-per-node: found -8, must be from 1"},
 		"-f " + missing:        {2, missing},
 		empty:                  {2, "no file ends in .yaml"},
-		"-":                    {0, "0 objects: 0 converted, 0 as before, 0 could not be converted"},
+		"-":                    {2, "0 objects: 0 converted, 0 as before, 0 could not be converted\nerror: <stdin>: holds no document"},
 	} {
 		out, errOut, code := called(append([]string{"stoic", "convert"}, strings.Fields(call)...)...)
 		if code != test.code || !strings.Contains(errOut, test.says) || out != "" {

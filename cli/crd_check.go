@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -111,13 +110,13 @@ type crdEntry struct {
 }
 
 func (f *crdCheckFlags) run(cmd *cobra.Command) error {
-	old, err := f.readOld()
+	old, err := f.readOld(cmd.Context())
 	if err != nil {
 		return err
 	}
 	r := report{ignore: f.ignored, codes: check.Codes()}
-	entries, unread := f.read(&r, cmd.InOrStdin())
-	if unread != nil && len(entries) == 0 {
+	entries, unread := f.read(cmd.Context(), &r, cmd.InOrStdin())
+	if errors.Is(unread, errInterrupted) || unread != nil && len(entries) == 0 {
 		return unread // a report would say that nothing is wrong
 	}
 	f.compare(&r, entries, old)
@@ -157,18 +156,16 @@ func (f *crdCheckFlags) run(cmd *cobra.Command) error {
 }
 
 // read finds the definitions in all files, and continues after a file that it cannot read.
-func (f *crdCheckFlags) read(r *report, in io.Reader) (entries []*crdEntry, err error) {
-	unread := readSources(f.files, f.recursive, in, func(s source, content []byte) {
-		for _, doc := range documents(content, s.stdin) {
-			r.each(cmp.Or(doc.file, s.name), doc, func(e entry) {
-				crd, found, is := crdIn(e.raw)
-				if !is {
-					r.Summary.Skipped++
-					return
-				}
-				entries = append(entries, &crdEntry{entry: e, crd: crd, found: found})
-			})
-		}
+func (f *crdCheckFlags) read(ctx context.Context, r *report, in io.Reader) (entries []*crdEntry, err error) {
+	unread := readSources(ctx, f.files, f.recursive, in, func(file string, doc document) {
+		r.each(file, doc, func(e entry) {
+			crd, found, is := crdIn(e.raw)
+			if !is {
+				r.Summary.Skipped++
+				return
+			}
+			entries = append(entries, &crdEntry{entry: e, crd: crd, found: found})
+		})
 	})
 	if unread != nil {
 		return entries, unread
@@ -181,8 +178,13 @@ func (f *crdCheckFlags) read(r *report, in io.Reader) (entries []*crdEntry, err 
 
 // crdIn reads a definition, and says what is wrong with it as far as one file tells. Is: the object is meant to be one.
 func crdIn(raw any) (crd *crdv1.CustomResourceDefinition, found []schema.Problem, is bool) {
+	if list, ok := raw.([]any); ok && slices.ContainsFunc(list, isCRD) {
+		p := listed()
+		p.Code = check.RefusedByServer
+		return nil, []schema.Problem{p}, true
+	}
 	fields, _ := raw.(map[string]any)
-	if kind, _ := fields["kind"].(string); kind != "CustomResourceDefinition" {
+	if !isCRD(raw) {
 		return nil, nil, false
 	}
 	version, _ := fields["apiVersion"].(string)
@@ -205,6 +207,12 @@ func crdIn(raw any) (crd *crdv1.CustomResourceDefinition, found []schema.Problem
 	return crd, append(check.All(crd), check.Size(fields)...), true
 }
 
+// isCRD: the value is meant to be a definition.
+func isCRD(value any) bool {
+	fields, _ := value.(map[string]any)
+	return fields["kind"] == "CustomResourceDefinition"
+}
+
 func nameIn(raw any) name {
 	fields, _ := raw.(map[string]any)
 	meta, _ := fields["metadata"].(map[string]any)
@@ -213,15 +221,15 @@ func nameIn(raw any) name {
 }
 
 // readOld reads the former definitions, by name.
-func (f *crdCheckFlags) readOld() (map[string]*crdv1.CustomResourceDefinition, error) {
+func (f *crdCheckFlags) readOld(ctx context.Context) (map[string]*crdv1.CustomResourceDefinition, error) {
 	former := crdCheckFlags{files: f.against, recursive: f.recursive}
 	if len(f.against) == 0 {
 		return nil, nil
 	}
 	var r report
-	entries, err := former.read(&r, nil)
+	entries, err := former.read(ctx, &r, nil)
 	if err == nil && r.Summary.Errors > 0 {
-		err = &exitError{code: 2, err: errors.New("it is not YAML")}
+		err = &exitError{code: 2, err: errors.New(r.Results[0].place() + ": " + r.Results[0].Message)}
 	}
 	old := map[string]*crdv1.CustomResourceDefinition{}
 	for _, e := range entries {
@@ -231,7 +239,10 @@ func (f *crdCheckFlags) readOld() (map[string]*crdv1.CustomResourceDefinition, e
 			old[e.crd.Name] = e.crd
 		}
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errInterrupted):
+		return nil, err
+	case err != nil:
 		return nil, &exitError{code: 2, err: fmt.Errorf("--against %s: %w", oneLine(strings.Join(f.against, ",")), err)}
 	}
 	return old, nil

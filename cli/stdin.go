@@ -9,6 +9,28 @@ import (
 // errInterrupted: a signal came before the call was done.
 var errInterrupted = errors.New("interrupted")
 
+// await returns what do returns, or errInterrupted if the context ends before. Then do continues, and what it returns is lost.
+func await[T any](ctx context.Context, do func() (T, error)) (value T, err error) {
+	if ctx.Err() != nil {
+		return value, errInterrupted
+	}
+	type outcome struct {
+		value T
+		err   error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		value, err := do()
+		done <- outcome{value, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return value, errInterrupted
+	case o := <-done:
+		return o.value, o.err
+	}
+}
+
 // interruptible is a reader, such as standard input, that a signal ends a call's waiting for. What is read after that is lost.
 type interruptible struct {
 	ctx  context.Context
@@ -17,24 +39,18 @@ type interruptible struct {
 
 // Read in a buffer of its own: the read that is under way continues after the signal.
 func (r *interruptible) Read(p []byte) (int, error) {
-	if r.ctx.Err() != nil {
-		return 0, errInterrupted
-	}
-	type outcome struct {
+	size := len(p)
+	type part struct { // bytes can come together with an error
 		bytes []byte
 		err   error
 	}
-	done := make(chan outcome, 1)
-	size := len(p)
-	go func() {
+	read, err := await(r.ctx, func() (part, error) {
 		buffer := make([]byte, size)
 		n, err := r.from.Read(buffer)
-		done <- outcome{buffer[:n], err}
-	}()
-	select {
-	case <-r.ctx.Done():
-		return 0, errInterrupted
-	case o := <-done:
-		return copy(p, o.bytes), o.err
+		return part{buffer[:n], err}, nil
+	})
+	if err != nil {
+		return 0, err
 	}
+	return copy(p, read.bytes), read.err
 }

@@ -49,8 +49,8 @@ With --live it checks the jobs that are stored in a cluster instead: what this v
 them. It changes nothing and needs the right to list them. --kind, --kubeconfig, --context, --namespace,
 --all-namespaces and --request-timeout go with it.
 
-Exit code: 0 nothing wrong, 1 something is wrong with a document, 2 a file or the cluster could not be read or the
-call was wrong, 130 it was interrupted.`,
+Exit code: 0 nothing wrong, 1 something is wrong with a document, 2 a file or the cluster could not be read, standard
+input was empty or the call was wrong, 130 it was interrupted.`,
 		Example: `  # Check one manifest, or all manifests in a folder and below
   stoic validate -f job.yaml
   stoic validate -R manifests/
@@ -172,14 +172,14 @@ func codesOf(names []string, all []schema.Code) (codes []schema.Code, err error)
 
 func (f *validateFlags) run(ctx context.Context, in io.Reader, out, errOut io.Writer) (unread error) {
 	r := report{ignore: f.ignored}
-	if r.customs, r.Notes, unread = readCustoms(f.crds); unread != nil {
+	if r.customs, r.Notes, unread = readCustoms(ctx, f.crds); unread != nil {
 		return unread
 	}
 	r.printNotes(errOut)
 	if f.live {
 		unread = f.readCluster(ctx, &r, errOut)
 	} else {
-		unread = readSources(f.files, f.recursive, in, func(s source, content []byte) { r.source(s.name, content) })
+		unread = readSources(ctx, f.files, f.recursive, in, r.document)
 	}
 	if r.Summary.Documents == 0 && (f.live && unread != nil || errors.Is(unread, errInterrupted)) {
 		return unread // a report would say that nothing is wrong

@@ -2,9 +2,9 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strconv"
@@ -31,13 +31,6 @@ type entry struct {
 	node *yamlnode.Node
 	// prefix leads from the document to the object: empty, or items[3] in a list, or items[3].items[0] in a list in a list.
 	prefix string
-}
-
-// source checks one file.
-func (r *report) source(file string, content []byte) {
-	for _, doc := range documents(content, file == standardInput) {
-		r.document(cmp.Or(doc.file, file), doc)
-	}
 }
 
 func (r *report) document(file string, doc document) { r.each(file, doc, r.object) }
@@ -77,10 +70,37 @@ func parsed(file string, doc document) (e entry, err error) {
 		return e, err
 	}
 	var node yamlnode.Node
-	if yamlnode.Unmarshal(doc.text, &node) == nil && len(node.Content) > 0 {
-		e.node = &node
+	decoder := yamlnode.NewDecoder(bytes.NewReader(doc.text))
+	if decoder.Decode(&node) != nil || len(node.Content) == 0 {
+		return e, nil
 	}
-	return e, nil
+	e.node = &node
+	return e, nothingElse(decoder)
+}
+
+// furtherDocument is an error: a document begins without a line of dashes before it, behind "..." or a brace too many, or on the line
+// of the dashes. fromYAML passes over it without a word.
+type furtherDocument place
+
+func (f *furtherDocument) Error() string { return f.problem().String() }
+
+func (f *furtherDocument) problem() schema.Problem {
+	return schema.Problem{Code: schema.InvalidValue, Found: "a further document", Want: "begin after a line ---"}
+}
+
+// nothingElse: the decoder has come to the end of the text.
+func nothingElse(decoder *yamlnode.Decoder) error {
+	var further yamlnode.Node
+	err := decoder.Decode(&further)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err == nil:
+		at := placeOf(resolve(&further)) // the document itself begins where the one before it ends
+		return (*furtherDocument)(&at)
+	}
+	at, _ := inError(err)
+	return (*furtherDocument)(&at)
 }
 
 // fromYAML is a YAML document as JSON has it, with integers of 64 bits.
@@ -115,17 +135,11 @@ func (r *report) syntax(e entry, err error) {
 
 // unreadable says why a document is not YAML, and where.
 func unreadable(e entry, err error) (place, schema.Problem) {
-	message := err.Error()
-	if inner := errors.Unwrap(err); inner != nil {
-		message = inner.Error()
+	var further *furtherDocument
+	if errors.As(err, &further) {
+		return place(*further), further.problem()
 	}
-	at := place{line: 1, column: 1}
-	if found := lineInError.FindStringSubmatch(message); found != nil {
-		if line, err := strconv.Atoi(found[1]); err == nil {
-			at.line = line
-		}
-		message = found[2]
-	}
+	at, message := inError(err)
 	message, _, _ = strings.Cut(message, ": map[") // a key that is no string, as Go prints it
 	p := schema.Problem{Code: schema.InvalidValue, Found: "a document that is not YAML: " + schema.Clean(message, 200), Want: "be YAML or JSON"}
 	if bytes.Contains(e.doc.text, []byte("{{")) {
@@ -134,8 +148,28 @@ func unreadable(e entry, err error) (place, schema.Problem) {
 	return at, p
 }
 
+// inError is where an error of the parser is, and what it says.
+func inError(err error) (at place, message string) {
+	message = err.Error()
+	if inner := errors.Unwrap(err); inner != nil {
+		message = inner.Error()
+	}
+	at = place{line: 1, column: 1}
+	if found := lineInError.FindStringSubmatch(message); found != nil {
+		if line, err := strconv.Atoi(found[1]); err == nil {
+			at.line = line
+		}
+		message = found[2]
+	}
+	return at, message
+}
+
 // object checks one object, if it is of a kind that this program serves, or that --crd names.
 func (r *report) object(e entry) {
+	if list, ok := e.raw.([]any); ok && slices.ContainsFunc(list, r.knows) {
+		r.checked(e, checked{file: e.file}, []schema.Problem{listed()}, nil)
+		return
+	}
 	fields, _ := e.raw.(map[string]any)
 	kind, problems := recognize(fields)
 	if kind == nil && len(problems) == 0 {
@@ -154,6 +188,19 @@ func (r *report) object(e entry) {
 		older(fields, problems)
 	}
 	r.checked(e, object, problems, warnings)
+}
+
+// knows says whether a value looks like an object that would be checked.
+func (r *report) knows(value any) bool {
+	fields, _ := value.(map[string]any)
+	kind, problems := recognize(fields)
+	s, further := recognizeCustom(r.customs, fields)
+	return kind != nil || s != nil || len(problems)+len(further) > 0
+}
+
+// listed is what is wrong with a list in the place of an object. kubectl refuses it.
+func listed() schema.Problem {
+	return schema.Problem{Code: schema.TypeMismatch, Found: "a list", Want: "be an object", Hint: "write documents with a line --- between, or a List"}
 }
 
 // older says of an object that is in a form of an older operator what makes it one of today.
@@ -217,7 +264,7 @@ func (r *report) oddities(e entry, object *checked) {
 		}
 	}
 	keys(node, "", func(path string, key *yamlnode.Node, again bool) {
-		p := schema.Problem{Path: schema.Cut(path, 400)}
+		p := schema.Problem{Path: path}
 		if again {
 			// The others are lost without a word, here as in kubectl.
 			p.Code, p.Found, p.Hint = schema.DuplicateName, "a key that stands here twice", "only the last one counts"

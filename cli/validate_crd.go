@@ -2,15 +2,16 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"stoic/convert"
 	"stoic/schema"
@@ -23,35 +24,54 @@ type custom struct {
 }
 
 // readCustoms reads the kinds that --crd names. A file or folder may hold other objects, which are ignored; what is
-// meant to be a definition and is none would make every answer wrong, so it is an error.
-func readCustoms(names []string) (customs []custom, notes []string, err error) {
-	sources, unreadable := sourcesOf(names, false)
-	if err := errors.Join(unreadable...); err != nil {
-		return nil, nil, &exitError{code: 2, err: err}
-	}
-	for _, s := range sources {
-		content, err := s.read(nil)
-		if err != nil {
+// meant to be a definition and is none would make every answer wrong, so it is an error. A file that is named must hold one, and so
+// must a folder as a whole.
+func readCustoms(ctx context.Context, names []string) (customs []custom, notes []string, err error) {
+	for _, name := range names {
+		sources, unreadable := sourcesOf(ctx, []string{name}, false)
+		if err := errors.Join(unreadable...); err != nil {
 			return nil, nil, &exitError{code: 2, err: err}
 		}
-		found, said, err := customsIn(content)
-		if err == nil && len(found) == 0 {
-			err = errors.New("holds no CustomResourceDefinition")
-		}
-		for i := range found {
-			if err == nil && customOf(customs, found[i].group, found[i].kind) != nil {
-				err = fmt.Errorf("kind %s of group %s is defined already", found[i].kind, found[i].group)
+		before := len(customs)
+		for _, s := range sources {
+			found, said, err := s.customs(ctx, customs)
+			switch {
+			case errors.Is(err, errInterrupted):
+				return nil, nil, err
+			case err != nil:
+				return nil, nil, &exitError{code: 2, err: fmt.Errorf("--crd %s: %w", oneLine(s.name), err)}
 			}
-			customs = append(customs, found[i])
+			customs, notes = append(customs, found...), append(notes, said...)
 		}
-		if err != nil {
-			return nil, nil, &exitError{code: 2, err: fmt.Errorf("--crd %s: %w", oneLine(s.name), err)}
+		if ctx.Err() != nil {
+			return nil, nil, errInterrupted
 		}
-		for _, note := range said {
-			notes = append(notes, oneLine(s.name)+": "+note)
+		if len(customs) == before {
+			return nil, nil, &exitError{code: 2, err: fmt.Errorf("--crd %s: holds no CustomResourceDefinition", oneLine(name))}
 		}
 	}
 	return customs, notes, nil
+}
+
+// customs are the kinds that are defined in a source, none of which may be among others, and what of them is not checked.
+func (s source) customs(ctx context.Context, others []custom) (found []custom, notes []string, err error) {
+	content, err := s.read(ctx, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, notes, err = customsIn(content)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, c := range found {
+		if customOf(others, c.group, c.kind) != nil || customOf(found[:i], c.group, c.kind) != nil {
+			return nil, nil, fmt.Errorf("kind %s of group %s is defined already", c.kind, c.group)
+		}
+	}
+	for i, note := range notes {
+		notes[i] = oneLine(s.name) + ": " + note
+	}
+	return found, notes, nil
 }
 
 func customOf(customs []custom, group, kind string) *custom {
@@ -66,48 +86,45 @@ func customOf(customs []custom, group, kind string) *custom {
 // customsIn reads the definitions in a file, and says what of them is not checked.
 func customsIn(content []byte) (customs []custom, notes []string, err error) {
 	for _, doc := range documents(content, false) {
-		text, err := yaml.YAMLToJSON(doc.text)
+		e, err := parsed("", doc)
 		if err != nil {
-			return nil, nil, fmt.Errorf("line %d: a document that is not YAML: %s", doc.line+1, schema.Clean(err.Error(), 200))
+			at, p := unreadable(e, err)
+			line, _ := doc.position(at)
+			return nil, nil, fmt.Errorf("line %d: %s", line, p)
 		}
-		var top struct {
-			Kind  string            `json:"kind"`
-			Items []json.RawMessage `json:"items"`
-		}
-		if json.Unmarshal(text, &top) != nil {
-			continue // no object
-		}
-		objects := []json.RawMessage{text}
-		if strings.HasSuffix(top.Kind, "List") {
-			objects = top.Items
-		}
-		for _, object := range objects {
-			found, note, err := customIn(object)
-			if err != nil {
-				return nil, nil, fmt.Errorf("line %d: %w", doc.line+1, err)
-			}
-			if found == nil {
-				continue
+		var wrong error
+		e.each(func(e entry) {
+			found, note, err := customIn(e.raw)
+			if wrong = cmp.Or(wrong, err); err != nil || found == nil {
+				return
 			}
 			if customs = append(customs, *found); note != "" {
 				notes = append(notes, note)
 			}
+		})
+		if wrong != nil {
+			return nil, nil, fmt.Errorf("line %d: %w", doc.line+1, wrong)
 		}
 	}
 	return customs, notes, nil
 }
 
 // customIn reads one definition; nil if the object is of another kind.
-func customIn(text []byte) (found *custom, note string, err error) {
-	var top struct {
-		APIVersion string `json:"apiVersion"`
-		Kind       string `json:"kind"`
+func customIn(raw any) (found *custom, note string, err error) {
+	if list, ok := raw.([]any); ok && slices.ContainsFunc(list, isCRD) {
+		return nil, "", errors.New(listed().String())
 	}
-	if json.Unmarshal(text, &top) != nil || top.Kind != "CustomResourceDefinition" {
+	if !isCRD(raw) {
 		return nil, "", nil
 	}
-	if want := apiextensionsv1.SchemeGroupVersion.String(); top.APIVersion != want {
-		return nil, "", fmt.Errorf("apiVersion: found %s, must be %q", schema.Quote(top.APIVersion), want)
+	text, err := json.Marshal(raw)
+	if err != nil {
+		return nil, "", fmt.Errorf("write the CustomResourceDefinition as JSON: %w", err) // it was JSON before
+	}
+	fields, _ := raw.(map[string]any)
+	version, _ := fields["apiVersion"].(string)
+	if want := apiextensionsv1.SchemeGroupVersion.String(); version != want {
+		return nil, "", fmt.Errorf("apiVersion: found %s, must be %q", schema.Quote(version), want)
 	}
 	var crd apiextensionsv1.CustomResourceDefinition
 	if err := json.Unmarshal(text, &crd); err != nil {

@@ -28,6 +28,9 @@ func TestValidateCRDUsage(t *testing.T) {
 		"unserved.yaml":  strings.Replace(definition, "served: true", "served: false", 1),
 		"unknown.yaml":   strings.Replace(definition, "type: integer", "type: int", 1),
 		"nothing/x.text": "",
+		"others/a.yaml":  "kind: ConfigMap\n",
+		"mixed/a.yaml":   "kind: ConfigMap\n",
+		"mixed/crd.yaml": definition,
 		"list.yaml":      "{kind: List, items: [5, null, {kind: [a]}, " + definition + "]}",
 		"widget.yaml":    "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}, size: 1}",
 	} {
@@ -42,11 +45,13 @@ func TestValidateCRDUsage(t *testing.T) {
 		{"--crd nothing widget.yaml", "nothing: no file ends in .yaml"},
 		{"--crd none.yaml widget.yaml", "--crd none.yaml: holds no CustomResourceDefinition"},
 		{"--crd empty.yaml widget.yaml", "--crd empty.yaml: holds no CustomResourceDefinition"},
+		{"--crd others widget.yaml", "--crd others: holds no CustomResourceDefinition"},
+		{"--crd crd.yaml,others widget.yaml", "--crd others: holds no CustomResourceDefinition"},
 		{"--crd again.yaml widget.yaml", "--crd again.yaml: kind Widget of group example.com is defined already"},
 		{"--crd crd.yaml,crd.yaml widget.yaml", "is defined already"},
 		{"--crd old.yaml widget.yaml", `--crd old.yaml: line 1: apiVersion: found "apiextensions.k8s.io/v1beta1", must be "apiextensions.k8s.io/v1"`},
 		{"--crd typed.yaml widget.yaml", "--crd typed.yaml: line 1: read the CustomResourceDefinition: json: cannot unmarshal number"},
-		{"--crd broken.yaml widget.yaml", "--crd broken.yaml: line 1: a document that is not YAML: "},
+		{"--crd broken.yaml widget.yaml", "--crd broken.yaml: line 1: found a document that is not YAML: "},
 		{"--crd unserved.yaml widget.yaml", "--crd unserved.yaml: line 1: widgets.example.com: spec.versions: must have one that is served"},
 		{"--crd unknown.yaml widget.yaml", `widgets.example.com: spec.versions[0].schema.openAPIV3Schema.properties[size].type: found "int"`},
 	} {
@@ -55,7 +60,7 @@ func TestValidateCRDUsage(t *testing.T) {
 			t.Errorf("%q: exit %d, %v, stdout %q, stderr %q", test.call, code, err, out, talk)
 		}
 	}
-	for _, call := range []string{"--crd crd.yaml widget.yaml", "--crd list.yaml widget.yaml", "--crd only widget.yaml"} {
+	for _, call := range []string{"--crd crd.yaml widget.yaml", "--crd list.yaml widget.yaml", "--crd only widget.yaml", "--crd mixed widget.yaml"} {
 		if err := os.MkdirAll("only", 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -42,7 +43,7 @@ Where cert-manager makes certificates, it can do without: see docs/versions.md.`
   stoic webhook certificate --service kubeflow/training-operator-conversion | kubectl apply --server-side -f -`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return f.run(cmd.InOrStdin(), cmd.OutOrStdout(), time.Now())
+			return f.run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), time.Now())
 		},
 	}
 	cmd.Flags().StringVarP(&f.file, "filename", "f", "", `manifests; "-" is standard input`)
@@ -71,7 +72,7 @@ func (f *certificateFlags) check() error {
 	return nil
 }
 
-func (f *certificateFlags) run(in io.Reader, out io.Writer, now time.Time) error {
+func (f *certificateFlags) run(ctx context.Context, in io.Reader, out io.Writer, now time.Time) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -83,15 +84,14 @@ func (f *certificateFlags) run(in io.Reader, out io.Writer, now time.Time) error
 		}
 		return printAll(out, []map[string]any{secret})
 	}
-	if f.file != "-" {
-		file, err := os.Open(f.file)
-		if err != nil {
-			return usageError(fmt.Errorf("--filename: %w", err))
-		}
-		defer file.Close()
-		in = file
+	content, err := source{name: f.file, stdin: f.file == "-"}.read(ctx, in)
+	switch {
+	case errors.Is(err, errInterrupted):
+		return err
+	case err != nil:
+		return usageError(fmt.Errorf("--filename: %w", err))
 	}
-	all, err := manifestsOf(in)
+	all, err := manifestsOf(bytes.NewReader(content))
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ func TestWebhookCertificate(t *testing.T) {
 	other := "---\napiVersion: v1\nkind: Service\nmetadata: {name: gadget-conversion}\nspec: {x: 9007199254740993}\n---\n# nothing\n---\n"
 	f := certificateFlags{file: "-", days: 30}
 	now := time.Now()
-	if err := f.run(strings.NewReader(webhookCRD+other+strings.Replace(webhookCRD, "gadgets", "widgets", 1)), &out, now); err != nil {
+	if err := f.run(t.Context(), strings.NewReader(webhookCRD+other+strings.Replace(webhookCRD, "gadgets", "widgets", 1)), &out, now); err != nil {
 		t.Fatal(err)
 	}
 	all, err := manifestsOf(&out)

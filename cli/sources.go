@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/pflag"
+)
+
+// source is one file, or standard input.
+type source struct {
+	name  string // as messages show it
+	stdin bool
+}
+
+// standardInput is the name of what has none.
+const standardInput = "<stdin>"
+
+// registerFiles is for commands that read what sourcesOf finds.
+func registerFiles(flags *pflag.FlagSet, files *[]string, recursive *bool) {
+	flags.StringSliceVarP(files, "filename", "f", nil, "a file, a folder, or - for standard input; may be given more than once")
+	flags.BoolVarP(recursive, "recursive", "R", false, "also look into the folders of a folder; symbolic links to folders in it are not followed")
+}
+
+// sourcesOf finds the files behind arguments: a folder stands for the manifests in it, in order of name.
+func sourcesOf(ctx context.Context, arguments []string, recursive bool) (sources []source, unreadable []error) {
+	for _, argument := range arguments {
+		if argument == "-" {
+			sources = append(sources, source{name: standardInput, stdin: true})
+			continue
+		}
+		info, err := os.Stat(argument)
+		switch {
+		case err != nil:
+			unreadable = append(unreadable, err)
+		case !info.IsDir():
+			sources = append(sources, source{name: argument})
+		default:
+			found, errs := manifestsIn(ctx, argument, recursive)
+			if len(found) == 0 && len(errs) == 0 {
+				errs = append(errs, fmt.Errorf("%s: no file ends in .yaml, .yml or .json; -R looks into folders, too", argument))
+			}
+			sources, unreadable = append(sources, found...), append(unreadable, errs...)
+		}
+	}
+	return sources, unreadable
+}
+
+// manifestsIn lists what a folder holds. A folder below that cannot be read does not hide the others. The folder itself may be a
+// symbolic link. Links to folders below it are not followed, as they may lead round in a circle.
+func manifestsIn(ctx context.Context, folder string, recursive bool) (found []source, unreadable []error) {
+	root, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return nil, []error{err}
+	}
+	_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return fs.SkipAll
+		case err != nil:
+			unreadable = append(unreadable, err)
+		case entry.IsDir() && path != root && !recursive:
+			return fs.SkipDir
+		case !entry.IsDir() && isManifest(path) && !leadsToFolder(path, entry):
+			below, err := filepath.Rel(root, path)
+			if err != nil {
+				unreadable = append(unreadable, err)
+				return nil
+			}
+			found = append(found, source{name: filepath.Join(folder, below)})
+		}
+		return nil
+	})
+	return found, unreadable
+}
+
+func isManifest(path string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path))
+}
+
+// leadsToFolder: the entry is a symbolic link to a folder. A link that leads nowhere does not, and is told when it is read.
+func leadsToFolder(path string, entry fs.DirEntry) bool {
+	if entry.Type()&fs.ModeSymlink == 0 {
+		return false
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// read all of the source, unless a signal comes before. Opening a named pipe waits for who writes to it.
+func (s source) read(ctx context.Context, in io.Reader) ([]byte, error) {
+	return await(ctx, func() ([]byte, error) {
+		if s.stdin {
+			return io.ReadAll(in)
+		}
+		return os.ReadFile(s.name)
+	})
+}
+
+// each calls see for each document in the content of the source, with the name of the file that it was made from.
+func (s source) each(ctx context.Context, content []byte, see func(file string, doc document)) error {
+	all := documents(content, s.stdin)
+	if len(all) == 0 && s.stdin {
+		return fmt.Errorf("%s: holds no document", s.name)
+	}
+	for _, doc := range all {
+		if ctx.Err() != nil {
+			return errInterrupted
+		}
+		see(cmp.Or(doc.file, s.name), doc)
+	}
+	return nil
+}
+
+// readSources calls see for each document of each file behind arguments, and continues after a file that it cannot read: it returns
+// those together when all are read. Standard input must hold a document: an empty one is what a program leaves that failed before the
+// pipe. A signal ends it at once.
+func readSources(ctx context.Context, arguments []string, recursive bool, in io.Reader, see func(file string, doc document)) error {
+	sources, unreadable := sourcesOf(ctx, arguments, recursive)
+	for _, s := range sources {
+		content, err := s.read(ctx, in)
+		if err == nil {
+			err = s.each(ctx, content, see)
+		}
+		switch {
+		case errors.Is(err, errInterrupted):
+			return err
+		case err != nil:
+			unreadable = append(unreadable, err)
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return errInterrupted
+	case len(unreadable) > 0:
+		return &exitError{code: 2, err: errors.Join(unreadable...)}
+	}
+	return nil
+}
