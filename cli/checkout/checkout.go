@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"stoic/cli/process"
 )
 
 // module is the name of the engine's module.
@@ -51,6 +53,7 @@ func Find(ctx context.Context, given, folder string) (string, error) {
 // be known.
 func Required(ctx context.Context, folder string) string {
 	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module)
+	process.Interruptible(cmd)
 	cmd.Dir = folder
 	out, err := cmd.Output()
 	if err != nil {
@@ -95,6 +98,7 @@ func runGo(ctx context.Context, folder string, in []byte, args ...string) ([]byt
 		return nil, fmt.Errorf("this needs Go (https://go.dev/dl) on the PATH: %w", err)
 	}
 	cmd := exec.CommandContext(ctx, program, args...)
+	process.Interruptible(cmd)
 	cmd.Dir, cmd.Stdin = folder, bytes.NewReader(in)
 	// As make compiles everything, whatever the user has set for other programs; and no C compiler is needed.
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOOS=", "GOARCH=", "GOFLAGS=-trimpath", "CGO_ENABLED=0", "PWD="+folder)

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"stoic/cli/process"
 )
 
 const (
@@ -220,9 +222,7 @@ func (b *build) compile(ctx context.Context, output string) error {
 	command := b.command(ctx, append(args, ".")...)
 	command.Stderr = w
 	command.Stdout = w
-	interruptible(command)
-	// After an interrupt go removes its own temporary files; it gets time for that.
-	command.WaitDelay = 5 * time.Second
+	process.Interruptible(command)
 	stop := w.every(reportInterval)
 	err := command.Run()
 	stop()

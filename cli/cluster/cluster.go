@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"stoic/cli/process"
 )
 
 const (
@@ -104,7 +106,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 // launch starts the child. The channel yields its report.
 func (c *Cluster) launch(program, kine string, o Options) (<-chan report, error) {
 	c.command = exec.Command(program, o.arguments(c.dir, kine)...)
-	separate(c.command)
+	process.Separate(c.command)
 	lifeline, err := c.command.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("connect to a cluster: %w", err)

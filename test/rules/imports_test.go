@@ -25,9 +25,10 @@ func allowed() map[string][]string {
 	return map[string][]string{
 		"stoic":                     {"stoic/cli"},
 		"stoic/cli":                 {"stoic/cli/checkout", "stoic/cli/starter", "stoic/schema/crd/check", "stoic/schema/crd/generate", "stoic/cli/cluster", "stoic/controller", "stoic/controller/access", "stoic/controller/conversion/manifest", "stoic/controller/election", "stoic/controller/lean", "stoic/controller/migration", "stoic/controller/program", "stoic/convert", "stoic/deploy", "stoic/examples", "stoic/examples/operators/crontab", "stoic/examples/operators/mydeployment", "stoic/schema", "stoic/training", "stoic/training/convert", "stoic/training/kinds", "stoic/training/operator", "stoic/training/plan", "stoic/training/versions", "stoic/training/versions/offline", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/...", "k8s.io/klog/v2"},
-		"stoic/cli/checkout":        {},
+		"stoic/cli/checkout":        {"stoic/cli/process"},
+		"stoic/cli/process":         {},
 		"stoic/cli/starter":         {"stoic/schema", "k8s.io/apimachinery/pkg/util/validation", "k8s.io/client-go/kubernetes/scheme"},
-		"stoic/cli/cluster":         {"stoic/cli/checkout"},
+		"stoic/cli/cluster":         {"stoic/cli/checkout", "stoic/cli/process"},
 		"stoic/cli/cluster/prepare": {"stoic/cli/cluster"},
 		"stoic/controller": {"stoic/controller/apply", "stoic/controller/cache", "stoic/controller/consistency", "stoic/controller/election", "stoic/controller/events",
 			"stoic/controller/lean", "stoic/controller/queue", "stoic/controller/serve", "stoic/controller/watch", "stoic/convert", "stoic/schema",
