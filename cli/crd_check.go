@@ -43,13 +43,15 @@ converts between, and more. Objects of other kinds are skipped. It needs no clus
 With --against it tells which objects that a former definition has let through the new one would refuse, or would cut.
 
 What an API server refuses is found by its own code, which is compiled at the first call (a minute or two): it needs the
-go command and the sources of stoic, as "stoic crd generate" does. Where they are not, a note says that rules in CEL were
-not compiled and defaults not checked; --offline leaves it out without a note.
+go command and the sources of stoic, as "stoic crd generate" does. Where they are not, only what stands around the schemas
+is looked for (the names, the scope, the versions) and whether they are structural. A note says that what an API server
+refuses else was not: types and names within schemas, rules in CEL, defaults, the change of what --against names. --offline
+leaves it out without a note.
 
 "stoic explain CODE" says more about a code.
 
 Exit code: 0 no error, 1 an error, or with --strict a warning or something that was not checked, 2 a file could not be
-read or the call was wrong.`,
+read or the call was wrong, 130 it was interrupted.`,
 		Example: `  # Check what "stoic crd generate" has written
   stoic crd check deploy/crd
 
@@ -73,7 +75,7 @@ read or the call was wrong.`,
 	flags.StringSliceVar(&f.ignore, "ignore", nil, "pass over problems with this `code`; may be given more than once")
 	flags.BoolVar(&f.strict, "strict", false, "exit with 1 on warnings, too, and on what was not checked")
 	flags.StringSliceVar(&f.against, "against", nil, "a `file` or folder of the definitions that these take the place of; may be given more than once")
-	flags.BoolVar(&f.offline, "offline", false, "leave out what needs the go command: rules in CEL are not compiled, defaults not checked")
+	flags.BoolVar(&f.offline, "offline", false, "leave out what needs the go command: most of what an API server refuses, such as types, rules in CEL and defaults, is not looked for")
 	registerEngine(cmd, &f.engine)
 	_ = cmd.MarkFlagFilename("against", "yaml", "yml", "json") // the flag is defined above
 	meaning := func(code schema.Code) string { return check.TopicOf(code).Meaning }
@@ -127,7 +129,7 @@ func (f *crdCheckFlags) run(cmd *cobra.Command) error {
 			return failure(cmd, err)
 		}
 		if complete = err == nil; !complete {
-			r.Notes = append(r.Notes, "rules in CEL were not compiled, and defaults not checked: "+schema.Clean(err.Error(), 400))
+			r.Notes = append(r.Notes, "what only the code of an API server finds was not looked for: types and names within schemas, rules in CEL, defaults: "+schema.Clean(err.Error(), 400))
 		}
 	}
 	for _, e := range entries {
@@ -191,10 +193,9 @@ func crdIn(raw any) (crd *crdv1.CustomResourceDefinition, found []schema.Problem
 	if want := crdv1.SchemeGroupVersion.String(); version != want {
 		return nil, []schema.Problem{{Code: check.RefusedByServer, Path: "apiVersion", Found: schema.Quote(version), Want: "be " + schema.Quote(want)}}, true
 	}
-	crd = new(crdv1.CustomResourceDefinition)
 	text, err := json.Marshal(fields)
 	if err == nil {
-		err = json.Unmarshal(text, crd)
+		crd, found, err = check.Decode(text)
 	}
 	if err != nil {
 		p := schema.Problem{Code: check.RefusedByServer, Found: "a definition that cannot be read: " + schema.Clean(err.Error(), 300)}
@@ -204,7 +205,7 @@ func crdIn(raw any) (crd *crdv1.CustomResourceDefinition, found []schema.Problem
 		}
 		return nil, []schema.Problem{p}, true
 	}
-	return crd, append(check.All(crd), check.Size(fields)...), true
+	return crd, slices.Concat(found, check.All(crd), check.Size(fields)), true
 }
 
 // isCRD: the value is meant to be a definition.

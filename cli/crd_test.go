@@ -3,12 +3,15 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"stoic/schema/crd/check"
 )
@@ -46,6 +49,26 @@ func TestCRDGenerate(t *testing.T) {
 	text, err := os.ReadFile(file)
 	if err != nil || code != 0 || errOut != "" || strings.Count(out, "\nkind: CustomResourceDefinition\n") != 2 || !strings.HasSuffix(out, "---\n"+string(text)) {
 		t.Errorf("on standard output: code %d, stderr %q, %v\n%s", code, errOut, err, out)
+	}
+}
+
+// TestCRDFiles: no definition takes the file of another one.
+func TestCRDFiles(t *testing.T) {
+	var crds []*crdv1.CustomResourceDefinition
+	for _, name := range [][2]string{{"foos", "a.example.com"}, {"foos", "b.example.com"}, {"bars", "a.example.com"}} {
+		crd := new(crdv1.CustomResourceDefinition)
+		crd.Name, crd.Spec.Names.Plural, crd.Spec.Group = name[0]+"."+name[1], name[0], name[1]
+		crds = append(crds, crd)
+	}
+	files, err := filesOf(crds, "./api")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"a.example.com_foos.yaml", "b.example.com_foos.yaml", "bars.yaml"}, slices.Sorted(maps.Keys(files))); d != "" {
+		t.Error(d)
+	}
+	if text := string(files["b.example.com_foos.yaml"]); !strings.Contains(text, "name: foos.b.example.com\n") {
+		t.Error(text)
 	}
 }
 
@@ -140,6 +163,7 @@ func TestCRDCheck(t *testing.T) {
 	write(t, filepath.Join(folder, "none.yaml"), []byte("kind: ConfigMap\n"))
 	write(t, filepath.Join(folder, "beta.yaml"), []byte("apiVersion: apiextensions.k8s.io/v1beta1\nkind: CustomResourceDefinition\n"))
 	write(t, filepath.Join(folder, "typed.yaml"), []byte(strings.Replace(mixed, "served: true", "served: 5", 1)))
+	write(t, filepath.Join(folder, "refused.yaml"), []byte(strings.NewReplacer("scope: Namespaced", "scope: Global", "served: true", "serve: true", "{type: integer, default: x}", "{type: int, foo: 1}", "widgets.example.com", "widget.example.com").Replace(mixed)))
 	t.Chdir(folder)
 	for _, test := range []struct {
 		args string
@@ -153,12 +177,18 @@ func TestCRDCheck(t *testing.T) {
 			"mixed.yaml: CustomResourceDefinition widgets.example.com: 2 warnings\n1 document checked, 0 rejected, 2 warnings, 1 of other kinds skipped\n"}, ""},
 		{"mixed.yaml --offline --strict", 1, nil, ""},
 		{"mixed.yaml --offline --strict --ignore NoObservedGeneration,StatusAtRisk", 0, []string{"2 findings ignored"}, ""},
+		{"refused.yaml --offline", 1, []string{
+			`refused.yaml:9:22: error: metadata.name: found "widget.example.com", must be "widgets.example.com", PLURAL.GROUP [RefusedByServer]`,
+			`refused.yaml:12:14: error: spec.scope: found "Global", must be "Namespaced" or "Cluster" [RefusedByServer]`,
+			`refused.yaml:16:11: warning: spec.versions[0].serve: must be a field of a CustomResourceDefinition; API servers drop it; kubectl apply refuses it [FieldDropped]`,
+			`refused.yaml:26:39: warning: spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.size.foo: must be a field of`}, ""},
+		{"refused.yaml --engine " + root, 1, []string{"widget.example.com: 4 errors, 4 warnings"}, ""},
 		{"mixed.yaml --engine " + root, 1, []string{
 			"mixed.yaml:26:52: error: spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.size.default: must be of type integer: \"string\" [DefaultRefused]"}, ""},
 		{"rule.yaml --engine " + root, 1, []string{
 			"rule.yaml:31:33: error: spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.name.x-kubernetes-validations[0].rule: ", "undeclared reference to 'nope'", "[RuleRefused]"}, ""},
-		{"mixed.yaml", 0, []string{"2 warnings"}, "note: rules in CEL were not compiled, and defaults not checked: the sources of stoic were not found"},
-		{"mixed.yaml --strict --ignore NoObservedGeneration,StatusAtRisk", 1, nil, "note: rules in CEL were not compiled"},
+		{"mixed.yaml", 0, []string{"2 warnings"}, "note: what only the code of an API server finds was not looked for: types and names within schemas, rules in CEL, defaults: the sources of stoic were not found"},
+		{"mixed.yaml --strict --ignore NoObservedGeneration,StatusAtRisk", 1, nil, "note: what only the code of an API server finds was not looked for"},
 		{"mixed.yaml --offline --against old.yaml", 1, []string{"found the new rule \"self.nope()\"", "found 9, must be at least 10, as it was [RejectsStored]", "no version \"v2\", in which objects may be stored, must have it until none is"}, ""},
 		{"mixed.yaml --against old.yaml --engine " + root, 1, []string{"status.storedVersions[0]: ", "v2 was previously a storage version", "[RefusedByServer]"}, ""},
 		{"mixed.yaml --offline --against none.yaml", 2, nil, "--against none.yaml: no CustomResourceDefinition was found"},

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"stoic/schema"
+	"stoic/schema/crd/check"
 	"stoic/training"
 	"stoic/training/convert"
 	"stoic/training/kinds"
@@ -285,7 +286,7 @@ func (r *report) oddities(e entry, object *checked) {
 
 // problem tells what the converter found, with its place.
 func (r *report) problem(e entry, object *checked, severity string, p schema.Problem) {
-	onKey := p.Found == "" && (p.Code == schema.UnknownField || p.Code == schema.MisplacedField)
+	onKey := p.Found == "" && slices.Contains([]schema.Code{schema.UnknownField, schema.MisplacedField, check.FieldDropped}, p.Code)
 	path := p.Path
 	if e.prefix != "" {
 		path = e.prefix + "." + path

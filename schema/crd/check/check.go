@@ -21,13 +21,15 @@ func (p *problems) add(code schema.Code, path, found, want, hint string) {
 	*p = append(*p, schema.Problem{Code: code, Path: schema.Clean(path, 1000), Found: schema.Clean(found, 300), Want: schema.Clean(want, 400), Hint: schema.Clean(hint, 400)})
 }
 
-// All says what API servers accept of a definition and hurts, and what is not structural. It is total, and changes nothing.
+// All says what API servers accept of a definition and hurts, what they refuse around the schemas, and what is not structural. It is
+// total, and changes nothing.
 func All(crd *crdv1.CustomResourceDefinition) (found []schema.Problem) {
 	var p problems
+	p.definition(crd)
 	for i := range crd.Spec.Versions {
 		v := version{CustomResourceDefinitionVersion: &crd.Spec.Versions[i], at: fmt.Sprintf("spec.versions[%d]", i)}
 		if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
-			continue // which the API server says in its own words
+			continue // which definition tells
 		}
 		v.root = v.Schema.OpenAPIV3Schema
 		p.structure(v)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
@@ -29,7 +30,7 @@ func parse(t interface{ Fatal(...any) }, text []byte) *crdv1.CustomResourceDefin
 // TestGolden: what is said of each definition, and of its change from NAME.old. What only the code of an API server says stands in
 // the table of TestRefusals. Every code is shown.
 func TestGolden(t *testing.T) {
-	shown := map[schema.Code]bool{RefusedByServer: true, RuleRefused: true, DefaultRefused: true, TooLargeForApply: true} // in other tests
+	shown := map[schema.Code]bool{RefusedByServer: true, RuleRefused: true, DefaultRefused: true, TooLargeForApply: true, FieldDropped: true} // in other tests
 	golden.Run(t, "testdata/*.txtar", *update, func(t *testing.T, archive map[string][]byte, name string) string {
 		crd := parse(t, archive[name+".yaml"])
 		before := crd.DeepCopy()
@@ -83,9 +84,10 @@ func TestTopics(t *testing.T) {
 // TestRefusals: what an API server says is put where the file has it, under a code that says what it is.
 func TestRefusals(t *testing.T) {
 	crd := &crdv1.CustomResourceDefinition{Spec: crdv1.CustomResourceDefinitionSpec{Versions: make([]crdv1.CustomResourceDefinitionVersion, 2)}}
-	known := []schema.Problem{{Code: NotStructural, Path: "spec.versions[0].schema.openAPIV3Schema.properties.a.type"}}
+	known := []schema.Problem{{Code: NotStructural, Path: "spec.versions[0].schema.openAPIV3Schema.properties.a.type"}, {Code: RefusedByServer, Path: "metadata.name"}}
 	for _, test := range []struct{ path, detail, want string }{
 		{"spec.scope", `Invalid value: "Cluster": field is immutable`, `RefusedByServer spec.scope: found "Cluster", must be accepted by the API server, which says: field is immutable`},
+		{"metadata.name", `Invalid value: "x": must be spec.names.plural+"."+spec.group`, ""},
 		{"spec.names.plural", "Required value", "RefusedByServer spec.names.plural: must be set"},
 		{"spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[1].rule", "Invalid value: {}: compilation failed: nope",
 			"RuleRefused spec.versions[0].schema.openAPIV3Schema.properties.spec.x-kubernetes-validations[1].rule: must be accepted by the API server, which says: compilation failed: nope"},
@@ -100,6 +102,29 @@ func TestRefusals(t *testing.T) {
 		}
 		if got != test.want {
 			t.Errorf("%s:\n got %s\nwant %s", test.path, got, test.want)
+		}
+	}
+}
+
+// TestDecode: keys are those of the fields, letter by letter, as for API servers.
+func TestDecode(t *testing.T) {
+	for document, want := range map[string]string{
+		`{"spec": {"scope": "Cluster", "names": {"plural": "foos"}}, "status": {}}`: "",
+		`{"spec": {"Scope": "Cluster", "names": {"plurals": "foos"}}}`: "spec.Scope: must be a field of a CustomResourceDefinition; API servers drop it; kubectl apply refuses it\n" +
+			"spec.names.plurals: must be a field of a CustomResourceDefinition; API servers drop it; kubectl apply refuses it\n",
+		`{"spec": {"versions": [{"schema": {"openAPIV3Schema": {"properties": {"a.b": {"typ": "object"}}}}}]}}`: "spec.versions[0].schema.openAPIV3Schema.properties.a.b.typ: must be a field of a CustomResourceDefinition; API servers drop it; kubectl apply refuses it\n",
+		`{"spec": 3}`: "wrong",
+	} {
+		_, unknown, err := Decode([]byte(document))
+		var got strings.Builder
+		for _, p := range unknown {
+			fmt.Fprintln(&got, p)
+		}
+		if err != nil {
+			got.WriteString("wrong")
+		}
+		if d := cmp.Diff(want, got.String()); d != "" {
+			t.Errorf("%s: %s", document, d)
 		}
 	}
 }

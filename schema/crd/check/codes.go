@@ -15,6 +15,7 @@ const (
 	DefaultRefused       schema.Code = "DefaultRefused"
 	StatusBlocked        schema.Code = "StatusBlocked"
 	StatusAtRisk         schema.Code = "StatusAtRisk"
+	FieldDropped         schema.Code = "FieldDropped"
 	NoStatusSubresource  schema.Code = "NoStatusSubresource"
 	NoStatusSchema       schema.Code = "NoStatusSchema"
 	NoObservedGeneration schema.Code = "NoObservedGeneration"
@@ -50,6 +51,7 @@ func Topics() []Topic {
 			"Move the rule to the field that it is about, leave it to the operator, or see that a rule with oldSelf holds where nothing changes.", false},
 		{StatusAtRisk, "A rule in CEL stands outside of the status. Its failure is forgiven on a write of the status, as the field is unchanged, from Kubernetes 1.30 on; a rule that cannot be evaluated is not: a value of another type, or a field that is absent, in an object that was stored before the schema asked for it. No status can be written to such an object.",
 			"Say in OpenAPI what OpenAPI can say (enum, minimum, pattern, required), which is never checked on a write of the status; guard optional fields in the rule by has().", false},
+		{FieldDropped, "The definition has a field that API servers do not know: they drop it with a warning, and kubectl apply, which asks them to be strict, fails.", "Correct the name or the place of the field, or remove it.", false},
 		{NoStatusSubresource, "There is no status subresource: whoever may write the status may write the spec, every write of the status changes the generation, and an author's write of the whole object overwrites the status.", "Add subresources: {status: {}}; as a marker +kubebuilder:subresource:status.", false},
 		{NoObservedGeneration, "The status has no observedGeneration: no one can tell whether a condition is about the spec as it is now.", "Add status.observedGeneration, an integer of format int64, and write it.", false},
 		{ListReplaced, "A list does not say how it is merged: server-side apply replaces it whole, so that two authors of one list undo each other's work.", "Add x-kubernetes-list-type: map with keys, set, or atomic if that is meant; as a marker +listType.", false},

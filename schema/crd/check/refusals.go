@@ -17,14 +17,16 @@ type Refusal struct {
 }
 
 // Refusals are the errors of an API server as problems, at the place where the definition in the file has what they are about. Those
-// at a place of which known says already that it is not structural are left out.
+// at a place of which known says already that it is refused are left out.
 func Refusals(crd *crdv1.CustomResourceDefinition, all []Refusal, known []schema.Problem) []schema.Problem {
 	var p problems
 	for _, r := range all {
 		path := place(crd, dotted(r.Path))
 		code := RefusedByServer
 		switch {
-		case slices.ContainsFunc(known, func(k schema.Problem) bool { return k.Code == NotStructural && k.Path == path }):
+		case slices.ContainsFunc(known, func(k schema.Problem) bool {
+			return (k.Code == NotStructural || k.Code == RefusedByServer) && k.Path == path
+		}):
 			continue
 		case strings.Contains(path, ".x-kubernetes-validations["):
 			code = RuleRefused
