@@ -49,7 +49,7 @@ malformed object is told what is wrong with it.
 The folder must not exist, or be empty. It is written completely or not at all. It needs the go command and the sources
 of stoic, which is not published: the module takes it from their folder by a replace line in go.mod.
 
-Exit code: 0 done, 1 it failed, 2 the call was wrong.`,
+Exit code: 0 done, 1 it failed, 2 the call was wrong, 130 it was interrupted.`,
 		Example: `  # A resource with two fields, in a new folder foobar-operator
   stoic init operator --group apps.example.com --kind FooBar --fields target:string,size:int
 
@@ -123,6 +123,9 @@ func vacant(folder string) error {
 	entries, err := os.ReadDir(folder)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
+		if _, err := os.Lstat(folder); err == nil {
+			return fmt.Errorf("found %s, a symbolic link that leads nowhere, must be a new or an empty folder", folder)
+		}
 		return nil
 	case err != nil:
 		return fmt.Errorf("found %s, must be a new or an empty folder: %w", folder, err)
@@ -132,38 +135,78 @@ func vacant(folder string) error {
 	return nil
 }
 
-// write makes the folder under another name beside it, and renames it when all is there.
+// write makes the files in a folder beside the new one, which is renamed when all are there. Where the folder exists, which may be
+// the one that the user is in, they are made in a folder in it, and moved.
 func (f *initFlags) write(cmd *cobra.Command) error {
 	folder, err := filepath.Abs(f.folder)
 	if err != nil {
 		return err
 	}
-	scratch, err := os.MkdirTemp(filepath.Dir(folder), "."+filepath.Base(folder)+"-")
+	in := filepath.Dir(folder)
+	existing, err := filepath.EvalSymlinks(folder)
+	if err == nil {
+		in = existing
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	scratch, err := os.MkdirTemp(in, "."+filepath.Base(folder)+"-")
 	if err != nil {
 		return fmt.Errorf("make a folder to write in: %w", err)
 	}
 	defer os.RemoveAll(scratch) // after the renaming there is none
-	files, err := f.operator.Files()
-	if err != nil {
+	if err := f.fill(cmd, scratch); err != nil {
 		return err
 	}
-	if err := writeAll(scratch, files); err != nil {
-		return err
-	}
-	crds, err := generatedCRDs(cmd, f.operator.Engine, scratch, ".")
-	if err != nil {
-		return fmt.Errorf("write the CRD: %w", err)
-	}
-	if err := writeAll(filepath.Join(scratch, "deploy", "crd"), crds); err != nil {
-		return err
+	if existing != "" {
+		return moveAll(scratch, existing)
 	}
 	if err := os.Chmod(scratch, 0o755); err != nil {
 		return err
 	}
-	if err := os.Remove(folder); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("put the new folder in the place of the empty one: %w", err)
-	}
 	return os.Rename(scratch, folder)
+}
+
+func (f *initFlags) fill(cmd *cobra.Command, folder string) error {
+	files, err := f.operator.Files()
+	if err != nil {
+		return err
+	}
+	if err := writeAll(folder, files); err != nil {
+		return err
+	}
+	crds, err := generatedCRDs(cmd, f.operator.Engine, folder, ".")
+	if err != nil {
+		return fmt.Errorf("write the CRD: %w", err)
+	}
+	return writeAll(filepath.Join(folder, "deploy", "crd"), crds)
+}
+
+// moveAll moves what is in one folder into another, or nothing of it. What is there already stays as it is.
+func moveAll(from, to string) (err error) {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	var moved []string
+	for _, entry := range entries {
+		target := filepath.Join(to, entry.Name())
+		if _, err = os.Lstat(target); err == nil {
+			err = fmt.Errorf("found %s, which was not there before", target)
+		} else if errors.Is(err, os.ErrNotExist) {
+			err = os.Rename(filepath.Join(from, entry.Name()), target)
+		}
+		if err != nil {
+			break
+		}
+		moved = append(moved, target)
+	}
+	if err == nil {
+		return nil
+	}
+	for _, target := range moved {
+		err = errors.Join(err, os.RemoveAll(target))
+	}
+	return err
 }
 
 func writeAll(folder string, files map[string][]byte) error {
@@ -190,5 +233,5 @@ stoic is not published: go.mod takes it from %s.
   $ go tool stoic crd check deploy/crd
 
 make alone lists these and more.
-`, f.folder, o.Kind, o.Plural, o.Group, o.Version, o.Engine, f.folder)
+`, f.folder, o.Kind, o.Plural, o.Group, o.Version, o.Engine, quoted(f.folder))
 }

@@ -136,25 +136,72 @@ func TestInitWritesAllOrNothing(t *testing.T) {
 	}
 }
 
+// TestInitIntoAnEmptyFolder: the folder stays the one that it was: a shell may stand in it, and links lead to it.
 func TestInitIntoAnEmptyFolder(t *testing.T) {
 	engine, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Chdir(t.TempDir())
-	args := []string{"stoic", "init", "operator", "--group", "apps.example.com", "--kind", "Widget", "--engine", engine}
-	if err := os.Mkdir("widget-operator", 0o755); err != nil {
-		t.Fatal(err)
+	for _, folder := range []string{"named", "stood", "linked"} {
+		if err := os.Mkdir(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if _, errOut, code := called(args...); code != 0 || errOut != "" {
-		t.Errorf("into an empty folder: code %d, %q", code, errOut)
+	for link, target := range map[string]string{"link": "linked", "nowhere": "absent"} {
+		if err := os.Symlink(target, link); err != nil {
+			t.Fatal(err)
+		}
 	}
-	before, err := os.ReadDir("widget-operator")
-	if err != nil || len(before) < 10 {
-		t.Fatalf("%v, %v", before, err)
+	args := []string{"stoic", "init", "operator", "--group", "apps.example.com", "--kind", "Widget", "--engine", engine, "--dir"}
+	for folder, given := range map[string]string{"named": "named", "linked": "link", "stood": "."} {
+		t.Run(folder, func(t *testing.T) {
+			before, err := os.Stat(folder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			absolute, err := filepath.Abs(folder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if given == "." {
+				t.Chdir(folder)
+			}
+			if _, errOut, code := called(append(args, given)...); code != 0 || errOut != "" {
+				t.Fatalf("code %d, %q", code, errOut)
+			}
+			after, err := os.Stat(absolute)
+			if err != nil || !os.SameFile(before, after) {
+				t.Errorf("another folder stands there: %v", err)
+			}
+			entries, err := os.ReadDir(absolute)
+			if err != nil || len(entries) < 10 || strings.HasPrefix(entries[0].Name(), ".stood") {
+				t.Errorf("%v, %v", entries, err)
+			}
+			if _, errOut, code := called(append(args, given)...); code != 2 || !strings.Contains(errOut, "must be a new or an empty folder") {
+				t.Errorf("into a folder with files: code %d, %q", code, errOut)
+			}
+		})
 	}
-	if _, errOut, code := called(args...); code != 2 || !strings.Contains(errOut, "must be a new or an empty folder") {
-		t.Errorf("into a folder with files: code %d, %q", code, errOut)
+	if info, err := os.Lstat("link"); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is gone: %v, %v", info, err)
+	}
+	if _, errOut, code := called(append(args, "nowhere")...); code != 2 || !strings.Contains(errOut, "a symbolic link that leads nowhere") {
+		t.Errorf("a link to nothing: code %d, %q", code, errOut)
+	}
+}
+
+// TestMoveAll: what cannot be moved whole is not moved.
+func TestMoveAll(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
+	for _, file := range []string{filepath.Join(from, "a", "x"), filepath.Join(from, "b"), filepath.Join(to, "b")} {
+		write(t, file, []byte(file))
+	}
+	if err := moveAll(from, to); err == nil || !strings.Contains(err.Error(), "which was not there before") {
+		t.Error(err)
+	}
+	if d := cmp.Diff(map[string]string{"b": filepath.Join(to, "b")}, filesIn(t, to)); d != "" {
+		t.Error(d)
 	}
 }
 

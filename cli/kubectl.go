@@ -34,7 +34,7 @@ func (k kubectl) show(ctx context.Context, out io.Writer, args ...string) error 
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "\n$ kubectl %s\n%s", strings.Join(args, " "), text)
+	_, err = fmt.Fprintf(out, "\n$ kubectl %s\n%s", commandLine(args...), text)
 	return err
 }
 
@@ -50,7 +50,7 @@ func (k kubectl) run(ctx context.Context, in []byte, args ...string) (string, er
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case err != nil:
-		return "", fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(talk.String()))
+		return "", fmt.Errorf("kubectl %s: %w: %s", commandLine(args...), err, strings.TrimSpace(talk.String()))
 	}
 	return out.String(), nil
 }

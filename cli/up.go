@@ -209,7 +209,7 @@ func (s *stage) stay(ctx context.Context) error {
 		"  export KUBECONFIG=%s\n"+
 		"  kubectl get %s -A -o wide\n"+
 		"  kubectl describe tfjob odd-quantity\n"+
-		"  kubectl delete tfjob mnist; kubectl apply -f examples/mnist.yaml\n", s.cluster.Kubeconfig(), plurals())
+		"  kubectl delete tfjob mnist; kubectl apply -f examples/mnist.yaml\n", quoted(s.cluster.Kubeconfig()), plurals())
 	if len(s.guests) > 0 {
 		fmt.Fprintf(s.out, "  kubectl get %s,pods -A\n", s.guestPlurals())
 	}

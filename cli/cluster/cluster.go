@@ -159,6 +159,9 @@ func (c *Cluster) follow(output, messages io.Reader, progress io.Writer, ready c
 		if err != nil {
 			status = err.Error()
 		}
+		if logs := c.keptLogs(); logs != "" {
+			status += "; its logs stay in " + logs
+		}
 		c.failure = fmt.Errorf("the control plane ended by itself (%s):\n%s", status, strings.Join(c.tail, "\n"))
 		close(c.died)
 	}
@@ -215,15 +218,42 @@ func (c *Cluster) end() error {
 }
 
 // clean removes the directory if it is ours. In an orderly end the child has
-// done so before.
+// done so before. The logs of a control plane that failed stay, as its messages
+// name them; certificates, keys and data go.
 func (c *Cluster) clean() error {
 	if !c.temporary {
 		return nil
 	}
-	if err := os.RemoveAll(c.dir); err != nil {
-		return fmt.Errorf("remove the directory of the cluster: %w", err)
+	kept := ""
+	if c.Err() != nil {
+		kept = c.keptLogs()
+	}
+	if kept == "" {
+		if err := os.RemoveAll(c.dir); err != nil {
+			return fmt.Errorf("remove the directory of the cluster: %w", err)
+		}
+		return nil
+	}
+	entries, err := os.ReadDir(c.dir)
+	for _, entry := range entries {
+		if path := filepath.Join(c.dir, entry.Name()); path != kept {
+			err = errors.Join(err, os.RemoveAll(path))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("remove the files of the cluster but for its logs: %w", err)
 	}
 	return nil
+}
+
+// keptLogs is the folder of the logs, or empty if there are none. The child
+// keeps it if a part failed.
+func (c *Cluster) keptLogs() string {
+	logs := filepath.Join(c.dir, "logs")
+	if entries, err := os.ReadDir(logs); err != nil || len(entries) == 0 {
+		return ""
+	}
+	return logs
 }
 
 // Kubeconfig is the file for a client that may do everything.

@@ -22,7 +22,7 @@ type Options struct {
 	// go.mod; for another there is a file kubernetes-1.35.mod beside it.
 	Kubernetes string
 	// Dir takes data, logs and kubeconfigs and is kept. When empty it is a new
-	// temporary directory that Stop removes.
+	// temporary directory that Stop removes, but for the logs if a part failed.
 	Dir string
 	// Nodes is the number of simulated nodes; 0 means three, negative none.
 	Nodes int

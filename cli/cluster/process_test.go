@@ -49,6 +49,31 @@ type clientReport struct {
 	PIDs map[string]int
 }
 
+// TestLogsOfAFailureStay: the message names a log that can be read. Keys and data are gone.
+func TestLogsOfAFailureStay(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	program := filepath.Join(t.TempDir(), "plane")
+	script := "#!/bin/sh\nmkdir -p \"$3/logs\" \"$3/certificates\"; echo key > \"$3/certificates/a.key\"; echo config > \"$3/kubeconfig\"; echo why > \"$3/logs/etcd.log\"\n" +
+		"echo \"etcd ended early; the end of $3/logs/etcd.log:\" >&2\nexit 1\n"
+	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Start(t.Context(), Options{Program: program})
+	var left []string
+	if err := filepath.WalkDir(os.Getenv("TMPDIR"), func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			left = append(left, path)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if len(left) != 1 || filepath.Base(left[0]) != "etcd.log" || err == nil || !strings.Contains(err.Error(), left[0]) ||
+		!strings.Contains(err.Error(), "its logs stay in "+filepath.Dir(left[0])) {
+		t.Errorf("%v is left of: %v", left, err)
+	}
+}
+
 func TestStartTellsWhyItFails(t *testing.T) {
 	t.Setenv(behaviour, "fail")
 	t.Setenv("TMPDIR", t.TempDir())
