@@ -1,16 +1,21 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
+	_ "k8s.io/client-go/plugin/pkg/client/auth/oidc" // auth-provider: oidc, as kubectl knows it
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
 )
 
 // connection is the cluster, and the namespace in it, that a command is about. The flags mean what they mean to
@@ -53,16 +58,15 @@ func (c *connection) open() (config *rest.Config, namespace string, err error) {
 	if c.namespace != "" && len(validation.IsDNS1123Label(c.namespace)) > 0 {
 		return nil, "", usageError(fmt.Errorf("--namespace: found %q, must be the name of one namespace; -A stands for all", c.namespace))
 	}
-	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: c.kubeconfig, Precedence: filepath.SplitList(os.Getenv("KUBECONFIG"))}
-	if home, err := os.UserHomeDir(); err == nil && len(rules.Precedence) == 0 {
-		rules.Precedence = []string{filepath.Join(home, ".kube", "config")}
-	}
+	// client-go writes lines of its own on standard error; what matters comes back as an error.
+	klog.SetLoggerWithOptions(logr.Discard(), klog.ContextualLogger(true))
+	rules := c.rules()
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: c.context}
 	overrides.Context.Namespace = c.namespace
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 	config, err = loader.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) || err == nil && config.Host == "" {
-		return nil, "", usageError(errors.New("no cluster to ask: give --kubeconfig or set KUBECONFIG"))
+		return nil, "", usageError(fmt.Errorf("no cluster to ask: %s; give --kubeconfig or set KUBECONFIG", lookedFor(rules)))
 	}
 	if err == nil && !c.everywhere {
 		namespace, _, err = loader.Namespace()
@@ -75,4 +79,32 @@ func (c *connection) open() (config *rest.Config, namespace string, err error) {
 	config.QPS = -1 // requests are made one after the other; that is slow enough
 	config.WarningHandlerWithContext = rest.NoWarnings{}
 	return config, namespace, nil
+}
+
+// kubeconfigs are the files that are merged where --kubeconfig names none, as kubectl does it.
+func kubeconfigs() []string {
+	if files := filepath.SplitList(os.Getenv("KUBECONFIG")); len(files) > 0 {
+		return files
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil
+	}
+	return []string{filepath.Join(home, ".kube", "config")}
+}
+
+// lookedFor says of each kubeconfig that was looked for why it names no cluster.
+func lookedFor(rules *clientcmd.ClientConfigLoadingRules) string {
+	var said []string
+	for _, file := range rules.GetLoadingPrecedence() {
+		if file == "" {
+			continue
+		}
+		if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
+			said = append(said, file+" does not exist")
+		} else {
+			said = append(said, file+" names none")
+		}
+	}
+	return cmp.Or(strings.Join(said, ", "), "there is no home folder to look for a kubeconfig in")
 }

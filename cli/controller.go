@@ -67,6 +67,8 @@ are in use).`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	f.register(cmd.Flags())
+	completeLog(cmd)
+	completeFlags(cmd, map[string]cobra.CompletionFunc{"enable-scheme": completeKinds, "namespace": cobra.NoFileCompletions})
 	return cmd
 }
 

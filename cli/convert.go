@@ -63,9 +63,7 @@ was wrong, 130 it was interrupted.`,
 	flags.StringVarP(&f.output, "output", "o", "yaml", `"yaml" or "json"`)
 	flags.StringVar(&f.to, "to", "v1", `the version to convert to; there is "v1" alone`)
 	flags.Int64Var(&f.gpusPerNode, "gpus-per-node", 0, "how many GPUs, or other processing units, a node has, for MPIJobs of v1alpha1 that name their sum alone")
-	for name, values := range map[string][]cobra.Completion{"output": {"yaml", "json"}, "to": {"v1"}} {
-		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // these flags are defined above
-	}
+	completeFlags(cmd, map[string]cobra.CompletionFunc{"output": oneOf("yaml", "json"), "to": oneOf("v1"), "gpus-per-node": cobra.NoFileCompletions})
 	return cmd
 }
 

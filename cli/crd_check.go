@@ -79,12 +79,7 @@ read or the call was wrong, 130 it was interrupted.`,
 	registerEngine(cmd, &f.engine)
 	_ = cmd.MarkFlagFilename("against", "yaml", "yml", "json") // the flag is defined above
 	meaning := func(code schema.Code) string { return check.TopicOf(code).Meaning }
-	for name, complete := range map[string]cobra.CompletionFunc{
-		"output": cobra.FixedCompletions([]cobra.Completion{"text", "json", "github", "sarif"}, cobra.ShellCompDirectiveNoFileComp),
-		"ignore": completeCodes(check.Codes, meaning),
-	} {
-		_ = cmd.RegisterFlagCompletionFunc(name, complete) // these flags are defined above, and have no other
-	}
+	completeFlags(cmd, map[string]cobra.CompletionFunc{"output": oneOf("text", "json", "github", "sarif"), "ignore": completeCodes(check.Codes, meaning)})
 	return cmd
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -49,15 +50,14 @@ Without an argument it lists the kinds and the codes. It needs no cluster.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := explain(args, version, recursive)
 			if err != nil {
-				return err
+				return &exitError{code: codeOf(err), err: errors.New(asCalled(cmd.Root(), err.Error()))}
 			}
-			_, err = io.WriteString(cmd.OutOrStdout(), text)
+			_, err = io.WriteString(cmd.OutOrStdout(), asCalled(cmd.Root(), text))
 			return err
 		},
 	}
 	cmd.Flags().StringVar(&version, apiVersionFlag, "", "group and version of the kind that is meant, such as kubeflow.org/v2beta1")
-	// The flag is defined above and has no other completion.
-	_ = cmd.RegisterFlagCompletionFunc(apiVersionFlag, cobra.FixedCompletions(apiVersions(kinds.Served()), cobra.ShellCompDirectiveNoFileComp))
+	completeFlags(cmd, map[string]cobra.CompletionFunc{apiVersionFlag: oneOf(apiVersions(kinds.Served())...)})
 	cmd.Flags().BoolVar(&recursive, "recursive", false, "list the fields below those below, too, without a word on each")
 	return cmd
 }

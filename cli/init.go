@@ -70,10 +70,8 @@ Exit code: 0 done, 1 it failed, 2 the call was wrong, 130 it was interrupted.`,
 	registerEngine(cmd, &f.operator.Engine)
 	_ = cmd.MarkFlagDirname("dir") // the flag is defined above
 	none := cobra.NoFileCompletions
-	for name, complete := range map[string]cobra.CompletionFunc{"group": none, "kind": none, "plural": none, "module": none, "fields": completeFields,
-		"version": cobra.FixedCompletions([]cobra.Completion{"v1alpha1", "v1beta1", "v1"}, cobra.ShellCompDirectiveNoFileComp)} {
-		_ = cmd.RegisterFlagCompletionFunc(name, complete) // these flags are defined above, and have no other
-	}
+	completeFlags(cmd, map[string]cobra.CompletionFunc{"group": none, "kind": none, "plural": none, "module": none, "fields": completeFields,
+		"version": oneOf("v1alpha1", "v1beta1", "v1")})
 	return cmd
 }
 

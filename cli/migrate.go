@@ -63,6 +63,7 @@ interrupted.`,
 	flags.BoolVar(&f.dryRun, "dry-run", false, "let the API server say what would fail, and change nothing")
 	flags.BoolVar(&f.again, "again", false, "write all objects, also if the CRD says that none is stored in an old version")
 	f.cluster.registerServer(flags)
+	f.cluster.complete(cmd)
 	return cmd
 }
 

@@ -19,7 +19,7 @@ func TestMigrateCalls(t *testing.T) {
 		"widget":                         `found kind "widget", must be one of jaxjob, mpijob, `,
 		".example.com":                   `found kind ".example.com", must be one of`,
 		"Widgets.example.com":            `found kind "Widgets.example.com", must be one of`,
-		"tfjob":                          "no cluster to ask: give --kubeconfig or set KUBECONFIG",
+		"tfjob":                          "no cluster to ask: ",
 		"tfjob --kubeconfig " + missing:  "read the kubeconfig: ",
 		"tfjob --request-timeout=-1s":    "--request-timeout: found -1s, must be 0 or more",
 		"tfjob -n team-a":                "unknown shorthand flag: 'n' in -n",

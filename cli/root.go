@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -29,12 +31,16 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 		args = append([]string{args[0], "controller"}, doubleDashed(args[1:])...)
 	}
 	began := false
-	root := newRoot(name, out, func() { began = true })
+	printed := &written{to: out}
+	root := newRoot(name, printed, func() { began = true })
 	root.SetArgs(args[1:])
 	root.SetIn(&interruptible{ctx, in})
 	root.SetErr(errOut)
 
 	called, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = printed.err()
+	}
 	if err == nil {
 		return 0
 	}
@@ -46,7 +52,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 		code, err = 130, errInterrupted
 	case errors.As(err, &ended):
 		code = ended.code
-	case !began, errors.As(err, &wrong):
+	case !began && printed.err() == nil, errors.As(err, &wrong):
 		code = 2
 	}
 	if text := printable(strings.TrimSpace(err.Error())); text != "" {
@@ -120,9 +126,45 @@ A malformed object is told what is wrong with it, and disturbs nobody else.`,
 // asPlugin writes in the examples of a command, and of those below, what a user of the plugin types.
 func asPlugin(c *cobra.Command) {
 	c.Example = strings.ReplaceAll(c.Example, "stoic ", "kubectl stoic ")
+	c.Long = asCalled(c.Root(), c.Long)
 	for _, below := range c.Commands() {
 		asPlugin(below)
 	}
+}
+
+// asCalled writes the commands in a text as they are called here.
+func asCalled(root *cobra.Command, text string) string {
+	if root.CommandPath() == root.Name() {
+		return text
+	}
+	for _, c := range root.Commands() {
+		text = strings.ReplaceAll(text, root.Name()+" "+c.Name(), c.CommandPath())
+	}
+	return text
+}
+
+// written keeps the first error of what is written: cobra drops those of help.
+type written struct {
+	to    io.Writer
+	mu    sync.Mutex
+	first error
+}
+
+func (w *written) Write(p []byte) (int, error) {
+	n, err := w.to.Write(p)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.first = cmp.Or(w.first, err)
+	return n, err
+}
+
+func (w *written) err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.first != nil {
+		return fmt.Errorf("print: %w", w.first)
+	}
+	return nil
 }
 
 // newHelpCommand: cobra's own does not fail on a command that does not exist.
@@ -130,8 +172,14 @@ func newHelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [command]",
 		Short: "Print the help of a command",
+
+		ValidArgsFunction: completeCommands,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			about, _, err := cmd.Root().Find(args)
+			about, rest, err := cmd.Root().Find(args)
+			if err == nil && len(rest) > 0 { // cobra refuses what is unknown below the root alone
+				about.SuggestionsMinimumDistance = 2
+				return refuseUnknown(about, rest)
+			}
 			if err != nil {
 				return usageError(err)
 			}

@@ -62,10 +62,12 @@ minutes; later ones start in seconds.`,
 	cmd.Flags().StringVar(&o.source, "source", "", "the localcluster folder of a checkout (default: found upward from here)")
 	cmd.Flags().StringVar(&o.examples, "examples", "", "submit the jobs of this folder instead of the built-in examples")
 	cmd.Flags().StringVar(&o.store, "store", cluster.StoreEtcd, `where the control plane keeps its objects: etcd, kine (SQLite), or the URL of a database`)
-	_ = cmd.RegisterFlagCompletionFunc("store", cobra.FixedCompletions([]cobra.Completion{cluster.StoreEtcd, cluster.StoreKine}, cobra.ShellCompDirectiveNoFileComp)) // the flag is defined above
 	cmd.Flags().StringVar(&o.crs, "crs", cluster.CRsInCore, `who serves custom resources: core, which is kube-apiserver, or aggregated`)
-	_ = cmd.RegisterFlagCompletionFunc("crs", cobra.FixedCompletions([]cobra.Completion{cluster.CRsInCore, cluster.CRsAggregated}, cobra.ShellCompDirectiveNoFileComp)) // the flag is defined above
 	cmd.Flags().DurationVar(&o.limit, "timeout", 2*time.Minute, "how long the examples may take")
+	_ = cmd.MarkFlagDirname("source") // these flags are defined above
+	_ = cmd.MarkFlagDirname("examples")
+	completeFlags(cmd, map[string]cobra.CompletionFunc{"store": oneOf(cluster.StoreEtcd, cluster.StoreKine), "crs": oneOf(cluster.CRsInCore, cluster.CRsAggregated),
+		"nodes": cobra.NoFileCompletions, "timeout": cobra.NoFileCompletions})
 	return cmd
 }
 

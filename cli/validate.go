@@ -90,12 +90,9 @@ func (f *validateFlags) register(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.kinds, "kind", nil, "read this kind only; may be given more than once (default: all)")
 	f.cluster.register(flags)
 	_ = cmd.MarkFlagFilename("crd", "yaml", "yml", "json") // the flag is defined above
-	for name, complete := range map[string]cobra.CompletionFunc{
-		"output": cobra.FixedCompletions([]cobra.Completion{"text", "json", "github", "sarif"}, cobra.ShellCompDirectiveNoFileComp),
-		"ignore": completeCodes(schema.Codes, schema.Code.Meaning),
-	} {
-		_ = cmd.RegisterFlagCompletionFunc(name, complete) // these flags are defined above, and have no other
-	}
+	f.cluster.complete(cmd)
+	completeFlags(cmd, map[string]cobra.CompletionFunc{
+		"output": oneOf("text", "json", "github", "sarif"), "ignore": completeCodes(schema.Codes, schema.Code.Meaning), "kind": completeKinds})
 }
 
 // completeCodes completes the last of codes between commas.
@@ -116,6 +113,9 @@ func (f *validateFlags) check(cmd *cobra.Command) (err error) {
 	}
 	if f.ignored, err = codesOf(f.ignore, schema.Codes()); err != nil {
 		return err
+	}
+	if cmd.Flags().Changed("kind") && len(f.kinds) == 0 {
+		f.kinds = []string{""} // which is no kind, and does not stand for all
 	}
 	if _, err = named("--kind", f.kinds, kinds.Served()); err != nil {
 		return err

@@ -129,7 +129,7 @@ func TestValidateUsage(t *testing.T) {
 		{"--live job.yaml", "--live reads a cluster and no files"},
 		{"--live -f -", "--live reads a cluster and no files"},
 		{"--live -R", "--live reads a cluster and no files"},
-		{"--live", "no cluster to ask: give --kubeconfig or set KUBECONFIG"},
+		{"--live", "no cluster to ask: "},
 		{"--live --kubeconfig " + missing, "read the kubeconfig: "},
 		{"--live --context nowhere", `context "nowhere" does not exist`},
 		{"--live --namespace a/b", `--namespace: found "a/b", must be the name of one namespace`},

@@ -34,5 +34,6 @@ func newVersionCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", `"json" for programs`)
+	completeFlags(cmd, map[string]cobra.CompletionFunc{"output": oneOf("json")})
 	return cmd
 }

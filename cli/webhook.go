@@ -35,6 +35,7 @@ Environment: GOMEMLIMIT (instead of nine tenths of the container's memory limit)
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	f.register(cmd.Flags())
+	completeLog(cmd)
 	cmd.AddCommand(newCertificateCommand())
 	return cmd
 }

@@ -12,13 +12,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/apimachinery/pkg/util/validation"
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"stoic/controller/access"
 	"stoic/controller/conversion/manifest"
+	"stoic/convert"
 )
 
 // certificateFlags say what for a certificate is made.
@@ -38,7 +37,10 @@ it prints: the webhook reads the Secret again. It works for any operator. The ke
 
 With --service it reads no manifests and prints the Secret alone, in which ca.crt is the authority.
 
-Where cert-manager makes certificates, it can do without: see docs/versions.md.`,
+Where cert-manager makes certificates, it can do without: see docs/versions.md.
+
+Exit code: 0 done, 1 a manifest is wrong or no CRD names a webhook, 2 the file could not be read or written or the call was
+wrong, 130 it was interrupted.`,
 		Example: `  kubectl kustomize overlay | stoic webhook certificate -f - | kubectl apply --server-side -f -
   stoic webhook certificate --service kubeflow/training-operator-conversion | kubectl apply --server-side -f -`,
 		Args: cobra.NoArgs,
@@ -51,6 +53,9 @@ Where cert-manager makes certificates, it can do without: see docs/versions.md.`
 	cmd.Flags().StringVar(&f.crds, "crds", "", "file that the CRDs are written to, instead of being printed with the rest, to be applied after it")
 	cmd.Flags().StringVar(&f.secret, "secret", "", "name of the Secret (default: that of the Service)")
 	cmd.Flags().IntVar(&f.days, "days", 365, "how long the certificate is valid")
+	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // the flag is defined above
+	none := cobra.NoFileCompletions
+	completeFlags(cmd, map[string]cobra.CompletionFunc{"service": none, "secret": none, "days": none})
 	return cmd
 }
 
@@ -62,8 +67,10 @@ func (f *certificateFlags) check() error {
 		return usageError(errors.New("--filename: not found, must be a file of manifests, or --service be given"))
 	case f.file != "" && f.service != "":
 		return usageError(errors.New("--service: found with --filename, must be one of the two"))
-	case f.service != "" && (!both || namespace == "" || name == "" || strings.Contains(name, "/")):
-		return usageError(fmt.Errorf("--service: found %q, must be NAMESPACE/NAME", f.service))
+	case f.service != "" && (!both || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Label(name)) > 0):
+		return usageError(fmt.Errorf("--service: found %q, must be NAMESPACE/NAME, two names of lower case letters, digits and -", f.service))
+	case f.secret != "" && len(validation.IsDNS1123Subdomain(f.secret)) > 0:
+		return usageError(fmt.Errorf("--secret: found %q, must be a name of lower case letters, digits, - and dots", f.secret))
 	case f.service != "" && f.crds != "":
 		return usageError(errors.New("--crds: found with --service, must be given with --filename"))
 	case f.days < 1 || f.days > longest:
@@ -91,7 +98,7 @@ func (f *certificateFlags) run(ctx context.Context, in io.Reader, out io.Writer,
 	case err != nil:
 		return usageError(fmt.Errorf("--filename: %w", err))
 	}
-	all, err := manifestsOf(bytes.NewReader(content))
+	all, err := manifestsOf(content)
 	if err != nil {
 		return err
 	}
@@ -167,26 +174,30 @@ func (f *certificateFlags) writeCRDs(all []map[string]any) (rest []map[string]an
 	return rest, nil
 }
 
-// manifestsOf a stream of YAML or JSON documents. Those that are empty are left out.
-func manifestsOf(in io.Reader) (all []map[string]any, err error) {
-	for decoder := yaml.NewYAMLOrJSONDecoder(in, 1<<16); ; {
-		var raw runtime.RawExtension
-		if err := decoder.Decode(&raw); errors.Is(err, io.EOF) {
-			return all, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("document %d: %w", len(all)+1, err)
+// manifestsOf the documents of a file, and of the lists in it, which kubectl applies one by one, too.
+func manifestsOf(content []byte) (all []map[string]any, err error) {
+	for _, doc := range documents(content, false) {
+		e, err := parsed("", doc)
+		if err != nil {
+			at, p := unreadable(e, err)
+			line, _ := doc.position(at)
+			return nil, fmt.Errorf("line %d: %s", line, p)
 		}
-		var m map[string]any
-		if len(raw.Raw) == 0 {
-			continue
-		}
-		if err := json.Unmarshal(raw.Raw, &m); err != nil { // keeps integers
-			return nil, fmt.Errorf("document %d: %w", len(all)+1, err)
-		}
-		if len(m) > 0 {
-			all = append(all, m)
+		e.each(func(e entry) {
+			m, ok := e.raw.(map[string]any)
+			switch {
+			case !ok && err == nil && e.raw != nil:
+				line, _ := doc.position(find(e.node, e.prefix, false))
+				err = fmt.Errorf("line %d: found %s, must be an object", line, convert.Found(e.raw))
+			case len(m) > 0:
+				all = append(all, m)
+			}
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
+	return all, nil
 }
 
 // conversionOf a CRD is what says how its webhook is reached, and the Service; nil for what is no CRD that names one.

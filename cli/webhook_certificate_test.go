@@ -23,7 +23,7 @@ func TestWebhookCertificate(t *testing.T) {
 	if err := f.run(t.Context(), strings.NewReader(webhookCRD+other+strings.Replace(webhookCRD, "gadgets", "widgets", 1)), &out, now); err != nil {
 		t.Fatal(err)
 	}
-	all, err := manifestsOf(&out)
+	all, err := manifestsOf(out.Bytes())
 	if err != nil || len(all) != 4 || all[1]["kind"] != "Service" || all[3]["kind"] != "Secret" {
 		t.Fatalf("%v, %v", err, all)
 	}
@@ -59,7 +59,7 @@ func TestCertificateOfService(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("code %d, %s", code, errOut)
 	}
-	all, err := manifestsOf(strings.NewReader(out))
+	all, err := manifestsOf([]byte(out))
 	if err != nil || len(all) != 1 || all[0]["kind"] != "Secret" {
 		t.Fatalf("%v, %v", err, all)
 	}
@@ -80,6 +80,26 @@ func TestCertificateOfService(t *testing.T) {
 	}
 }
 
+// TestCertificateOfAList: what is in a list is looked into, and printed one by one.
+func TestCertificateOfAList(t *testing.T) {
+	var list strings.Builder
+	list.WriteString("apiVersion: v1\nkind: List\nitems:\n- kind: Service\n-\n")
+	for line := range strings.Lines(webhookCRD) {
+		list.WriteString("  " + line)
+	}
+	var out, talk bytes.Buffer
+	if code := Main([]string{"stoic", "webhook", "certificate", "-f", "-"}, strings.NewReader(list.String()), &out, &talk); code != 0 {
+		t.Fatalf("code %d, %s", code, &talk)
+	}
+	all, err := manifestsOf(out.Bytes())
+	if err != nil || len(all) != 3 || all[2]["kind"] != "Secret" {
+		t.Fatalf("%v, %v", err, all)
+	}
+	if client, _ := conversionOf(all[1]); client["caBundle"] == nil {
+		t.Errorf("%v", all[1])
+	}
+}
+
 // TestCRDsApart: what has to be applied after the rest is in a file of its own, and has no private key.
 func TestCRDsApart(t *testing.T) {
 	dir := t.TempDir()
@@ -97,7 +117,7 @@ func TestCRDsApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for printed, want := range map[string]string{out: "Service Secret", string(text): "CustomResourceDefinition CustomResourceDefinition"} {
-		all, err := manifestsOf(strings.NewReader(printed))
+		all, err := manifestsOf([]byte(printed))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,20 +152,29 @@ func TestWrongWebhookCertificates(t *testing.T) {
 		return name
 	}
 	for says, args := range map[string][]string{
-		"--filename: not found":            {},
-		"--filename: open /no/such":        {"-f", "/no/such"},
-		"--service: found with --filename": {"-f", file(webhookCRD), "--service=a/b"},
-		"--service: found \"a\"":           {"--service=a"},
-		"--service: found \"a/b/c\"":       {"--service=a/b/c"},
-		"--service: found \"/b\"":          {"--service=/b"},
-		"--crds: found with --service":     {"--service=a/b", "--crds=c"},
-		"--crds: open /no/such":            {"-f", file(webhookCRD), "--crds=/no/such/crds.yaml"},
-		"--days: found 0":                  {"-f", file(webhookCRD), "--days=0"},
-		"--days: found 99999":              {"-f", file(webhookCRD), "--days=99999"},
-		"no CRD names a Service":           {"-f", file("kind: CustomResourceDefinition\nspec: {conversion: 7}\n---\nkind: List\n")},
+		"--filename: not found":                                         {},
+		"--filename: open /no/such":                                     {"-f", "/no/such"},
+		"--service: found with --filename":                              {"-f", file(webhookCRD), "--service=a/b"},
+		"--service: found \"a\"":                                        {"--service=a"},
+		"--service: found \"a/b/c\"":                                    {"--service=a/b/c"},
+		"--service: found \"/b\"":                                       {"--service=/b"},
+		"--service: found \"A/b\"":                                      {"--service=A/b"},
+		"--service: found \"a/b.c\"":                                    {"--service=a/b.c"},
+		"--secret: found \"S_\"":                                        {"--service=a/b", "--secret=S_"},
+		"line 2: found a list, must be an object":                       {"-f", file("# c\n[1]\n")},
+		"line 1: found string \"text\", must be":                        {"-f", file("text\n")},
+		"line 3: found number 5, must be an object":                     {"-f", file("kind: List\nitems:\n- 5\n")},
+		"line 1: found a document that is not YAML: ":                   {"-f", file("a: b: c\n")},
+		"line 2: found a further document":                              {"-f", file("a: b\n...\n" + webhookCRD)},
+		"--filename: read ":                                             {"-f", t.TempDir()},
+		"--crds: found with --service":                                  {"--service=a/b", "--crds=c"},
+		"--crds: open /no/such":                                         {"-f", file(webhookCRD), "--crds=/no/such/crds.yaml"},
+		"--days: found 0":                                               {"-f", file(webhookCRD), "--days=0"},
+		"--days: found 99999":                                           {"-f", file(webhookCRD), "--days=99999"},
+		"no CRD names a Service":                                        {"-f", file("kind: CustomResourceDefinition\nspec: {conversion: 7}\n---\nkind: List\n")},
 		"the CRDs name two Services, ns/gadget-conversion and ns/other": {"-f", file(webhookCRD + "---\n" + strings.Replace(webhookCRD, "gadget-conversion", "other", 1))},
-		"document 1: ": {"-f", file("- a\n")},
-		"document 2: ": {"-f", file(webhookCRD + "---\na: [\n")},
+		"line 1: found a list, must be":                                 {"-f", file("- a\n")},
+		"line 6: found a document that is not YAML":                     {"-f", file(webhookCRD + "---\na: [\n")},
 	} {
 		_, errOut, code := called(append([]string{"stoic", "webhook", "certificate"}, args...)...)
 		if want := map[bool]int{true: 2, false: 1}[strings.HasPrefix(says, "--")]; code != want || !strings.Contains(errOut, says) {

@@ -195,8 +195,15 @@ func assertGone(t *testing.T, c *Cluster) {
 			t.Errorf("%s still runs as process %d", part, pid)
 		}
 	}
-	if _, err := os.Stat(c.Dir()); !errors.Is(err, fs.ErrNotExist) {
+	entries, err := os.ReadDir(c.Dir())
+	switch {
+	case c.Err() == nil && !errors.Is(err, fs.ErrNotExist):
 		t.Errorf("the directory %s is still there (%v)", c.Dir(), err)
+	case c.Err() != nil && (len(entries) != 1 || entries[0].Name() != "logs"):
+		t.Errorf("not the logs alone are left of what failed: %v, %v", entries, err)
+	}
+	if err := os.RemoveAll(c.Dir()); err != nil {
+		t.Error(err)
 	}
 }
 

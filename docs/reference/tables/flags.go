@@ -22,7 +22,8 @@ func flags() (string, error) {
 	b.WriteString(table([]string{"command", "what it does"}, rows))
 	b.WriteString(`
 Every command has ` + "`-h`, `--help`" + `. Called as ` + "`manager`" + `, the program is ` + "`stoic controller`" + `; called as
-` + "`kubectl-stoic`" + `, it is a plugin of kubectl: ` + "`kubectl stoic`" + `.
+` + "`kubectl-stoic`" + `, it is a plugin of kubectl: ` + "`kubectl stoic`" + `. kubectl completes
+it where an executable ` + "`kubectl_complete-stoic`" + ` on the PATH runs ` + "`kubectl-stoic __complete \"$@\"`" + `.
 
 Exit codes: 0 done; 1 it failed, or something is wrong with a manifest; 2 it was called wrongly, or a file or
 cluster that it was to check could not be read; 130 it was interrupted before it was done.
