@@ -78,7 +78,7 @@ func allowed() map[string][]string {
 		"stoic/training/kinds":            {"stoic/schema", "stoic/training", "stoic/training/kinds/v2beta1", "k8s.io/api/autoscaling/v2", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/apis/meta/v1"},
 		"stoic/training/kinds/v2beta1":    {"stoic/schema", "stoic/training", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/apis/meta/v1"},
 		"stoic/schema/crd":                {"stoic/cli/checkout", "stoic/schema/crd/generate", "k8s.io/apiextensions-apiserver/..."},
-		"stoic/schema/crd/check":          {"stoic/schema", "k8s.io/apiextensions-apiserver/...", "k8s.io/apimachinery/pkg/util/validation/field"},
+		"stoic/schema/crd/check":          {"stoic/schema", "k8s.io/apiextensions-apiserver/...", "k8s.io/apimachinery/pkg/util/validation", "k8s.io/apimachinery/pkg/util/validation/field", "sigs.k8s.io/json"},
 		"stoic/schema/crd/generate":       {"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"},
 		"stoic/deploy":                    {},
 		"stoic/docs/generated":            {},
