@@ -57,6 +57,7 @@ func TestNothingIsPassedOver(t *testing.T) {
 		"behind a brace too many":                    {`{"kind":"ConfigMap"}} ` + jsonJob, "x.yaml:1:1: " + further},
 		"behind a bracket":                           {`{"kind":"ConfigMap"}` + "\n] " + jsonJob, "x.yaml:1:1: " + further},
 		"in the third document":                      {"kind: a\n---\nkind: b\n---\n" + otherKind + "...\n" + wrongJob, "x.yaml:7:1: " + further},
+		"behind dashes, unreadable":                  {otherKind + "--- ]\"" + flowJob, "x.yaml:3:1: error: found a document that is not YAML: found unexpected end of stream, must be YAML or JSON [InvalidValue]\n"},
 		"in a list":                                  {"[" + jsonJob + "]", "x.yaml:1:1: error: found a list, must be an object; write documents with a line --- between, or a List [TypeMismatch]\n"},
 		"in UTF-16":                                  {inUTF16(otherKind+"---\n"+wrongJob, true), "x.yaml:6:7: error: spec: found number 3, must be an object [TypeMismatch]\n"},
 		"in UTF-16, the most significant byte first": {inUTF16(otherKind+"---\n"+wrongJob, false), "x.yaml:6:7: error: spec: found number 3, must be an object [TypeMismatch]\n"},

@@ -72,7 +72,12 @@ func parsed(file string, doc document) (e entry, err error) {
 	}
 	var node yamlnode.Node
 	decoder := yamlnode.NewDecoder(bytes.NewReader(doc.text))
-	if decoder.Decode(&node) != nil || len(node.Content) == 0 {
+	switch err := decoder.Decode(&node); {
+	case errors.Is(err, io.EOF):
+		return e, nil // nothing but comments
+	case err != nil:
+		return e, err // of what stands behind the first document, which fromYAML has read
+	case len(node.Content) == 0:
 		return e, nil
 	}
 	e.node = &node
