@@ -36,7 +36,7 @@ func TestParse(t *testing.T) {
 	for _, wrong := range [][]string{{"-seed", "x"}, {"more"}, {"-sandboxes"}, {"-goals", "G1,G99"}, {"-goals", "1"}, {"-scenarios", "fail,no-such"}} {
 		var text strings.Builder
 		if _, err := parse(wrong, &text); err == nil || wrong[0] == "-goals" && !strings.Contains(text.String(), "G18") || wrong[0] == "-scenarios" && !strings.Contains(text.String(), "foobar-target") {
-			t.Errorf("%v is taken, or what is known is not text: %v\n%s", wrong, err, text.String())
+			t.Errorf("%v is taken, or what is known is not in it: %v\n%s", wrong, err, text.String())
 		}
 	}
 	o, err := parse([]string{"-goals", "g1, G9", "-plan", "G1/fail/crash before write 2"}, &out)
