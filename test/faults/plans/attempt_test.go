@@ -27,15 +27,17 @@ import (
 // TestEndStateStays: an operator that comes to the end state again and again does not come through a plan, whatever the state is at
 // the moment of the judgement. What is reached shortly before patience ends has its time to show that it stays.
 func TestEndStateStays(t *testing.T) {
-	const patience, pace = time.Second, 100 * time.Millisecond
+	const patience, often = time.Second, 100 * time.Millisecond
 	for name, c := range map[string]struct {
 		states   []string // of the job, one after another; the first is the end state
+		pace     time.Duration
 		unstable bool
 	}{
-		"it stays":                  {[]string{"Succeeded"}, false},
-		"it comes and goes":         {slices.Repeat([]string{"Succeeded", "Running"}, 20), true},
-		"it goes":                   {[]string{"Succeeded", "Running"}, true},
-		"it goes and comes to stay": {[]string{"Succeeded", "Running", "Succeeded"}, false},
+		"it stays":                  {[]string{"Succeeded"}, often, false},
+		"it comes and goes":         {slices.Repeat([]string{"Succeeded", "Running"}, 20), often, true},
+		"it goes":                   {[]string{"Succeeded", "Running"}, often, true},
+		"it goes after patience":    {[]string{"Succeeded", "Running"}, patience + 2*often, true},
+		"it goes and comes to stay": {[]string{"Succeeded", "Running", "Succeeded"}, often, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -45,7 +47,7 @@ func TestEndStateStays(t *testing.T) {
 				v.Object.SetResourceVersion(strconv.Itoa(i + 2))
 				return v
 			}
-			recorder, err := history.Record(t.Context(), reporting(t, len(c.states), pace, func(i int) any { return job(i).Object.Object }), scenario.TFJobs())
+			recorder, err := history.Record(t.Context(), reporting(t, len(c.states), c.pace, func(i int) any { return job(i).Object.Object }), scenario.TFJobs())
 			if err != nil {
 				t.Fatal(err)
 			}

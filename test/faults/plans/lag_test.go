@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -30,7 +31,7 @@ func TestBreaks(t *testing.T) {
 		if err := a.arrange(a); err != nil {
 			t.Fatal(err)
 		}
-		running, cancel := context.WithCancel(t.Context())
+		running, cancel := context.WithTimeout(t.Context(), time.Minute)
 		over := make(chan struct{})
 		go func() { defer close(over); a.during(running, a) }()
 		client, err := rest.HTTPClientFor(c.Proxy.Config())
@@ -41,7 +42,7 @@ func TestBreaks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := await(t.Context(), "the watch", func() bool { return c.Proxy.Streams().Open("pods") == 1 }); err != nil {
+		if err := await(running, "the watch", func() bool { return c.Proxy.Streams().Open("pods") == 1 }); err != nil {
 			t.Fatal(err)
 		}
 		write, err := client.Post(c.Proxy.Config().Host+"/api/v1/namespaces/ns/pods", "application/json", strings.NewReader(`{"metadata":{"name":"j-0"}}`))
@@ -49,7 +50,7 @@ func TestBreaks(t *testing.T) {
 			t.Fatalf("the write: %v, %v", write, err)
 		}
 		write.Body.Close()
-		if err := await(t.Context(), "the end of the watch", func() bool { return c.Proxy.Streams().Open("pods") == 0 }); err != nil {
+		if err := await(running, "the end of the watch", func() bool { return c.Proxy.Streams().Open("pods") == 0 }); err != nil {
 			t.Error(err)
 		}
 		watch.Body.Close()
