@@ -9,10 +9,8 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -177,34 +175,6 @@ func start(t *testing.T, o Options) *Cluster {
 		}
 	})
 	return c
-}
-
-// assertGone fails if a process of the cluster or its directory is left.
-func assertGone(t *testing.T, c *Cluster) {
-	t.Helper()
-	pids := map[string]int{"the supervisor": c.command.Process.Pid}
-	for part, pid := range c.report.PIDs {
-		pids[part] = pid
-	}
-	for part, pid := range pids {
-		// A process that was killed has closed its files some moments before it is gone.
-		for until := time.Now().Add(10 * time.Second); alive(pid) && time.Now().Before(until); {
-			time.Sleep(10 * time.Millisecond)
-		}
-		if alive(pid) {
-			t.Errorf("%s still runs as process %d", part, pid)
-		}
-	}
-	entries, err := os.ReadDir(c.Dir())
-	switch {
-	case c.Err() == nil && !errors.Is(err, fs.ErrNotExist):
-		t.Errorf("the directory %s is still there (%v)", c.Dir(), err)
-	case c.Err() != nil && (len(entries) != 1 || entries[0].Name() != "logs"):
-		t.Errorf("not the logs alone are left of what failed: %v, %v", entries, err)
-	}
-	if err := os.RemoveAll(c.Dir()); err != nil {
-		t.Error(err)
-	}
 }
 
 // alive does not count zombies: an ended process may wait for whoever adopted
