@@ -104,7 +104,9 @@ func discovery(kind *training.Kind) map[string][]byte {
 		if r.Group != "" {
 			version = "/apis/" + r.Group + "/" + r.Version
 		}
-		versions[version] = append(versions[version], map[string]any{"name": r.Plural}, map[string]any{"name": r.Plural + "/status"})
+		for _, name := range []string{r.Plural, r.Plural + "/status"} {
+			versions[version] = append(versions[version], map[string]any{"name": name, "kind": r.Kind, "namespaced": r.Namespaced})
+		}
 	}
 	served := map[string][]byte{}
 	for path, list := range versions {
