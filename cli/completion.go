@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"stoic/training/kinds"
 )
@@ -68,9 +67,4 @@ func completeCommands(cmd *cobra.Command, args []string, begun string) (found []
 		}
 	}
 	return found, cobra.ShellCompDirectiveNoFileComp
-}
-
-// rules say which kubeconfig is read.
-func (c *connection) rules() *clientcmd.ClientConfigLoadingRules {
-	return &clientcmd.ClientConfigLoadingRules{ExplicitPath: c.kubeconfig, Precedence: kubeconfigs()}
 }

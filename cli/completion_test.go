@@ -86,7 +86,7 @@ func TestHelpIsWritten(t *testing.T) {
 	}
 }
 
-// TestConnection: who cannot be asked is told why, and client-go writes nothing beside it.
+// TestConnection: the error says why no cluster can be asked, and client-go writes nothing beside it.
 func TestConnection(t *testing.T) {
 	missing := outside(t)
 	t.Cleanup(klog.ClearLogger)

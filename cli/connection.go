@@ -81,6 +81,11 @@ func (c *connection) open() (config *rest.Config, namespace string, err error) {
 	return config, namespace, nil
 }
 
+// rules say which kubeconfig is read.
+func (c *connection) rules() *clientcmd.ClientConfigLoadingRules {
+	return &clientcmd.ClientConfigLoadingRules{ExplicitPath: c.kubeconfig, Precedence: kubeconfigs()}
+}
+
 // kubeconfigs are the files that are merged where --kubeconfig names none, as kubectl does it.
 func kubeconfigs() []string {
 	if files := filepath.SplitList(os.Getenv("KUBECONFIG")); len(files) > 0 {

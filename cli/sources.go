@@ -85,7 +85,7 @@ func isManifest(path string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path))
 }
 
-// leadsToFolder: the entry is a symbolic link to a folder. A link that leads nowhere does not, and is told when it is read.
+// leadsToFolder: the entry is a symbolic link to a folder. One to what does not exist is an error when it is read.
 func leadsToFolder(path string, entry fs.DirEntry) bool {
 	if entry.Type()&fs.ModeSymlink == 0 {
 		return false

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
@@ -242,17 +241,7 @@ func TestInterruptedWhileItReadsFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
-		select {
-		case code := <-ended:
-			if code != 130 || out.Len() > 0 || talk.String() != "error: interrupted\n" {
-				t.Errorf("%s: code %d, stdout %q, stderr %q", name, code, &out, &talk)
-			}
-		case <-time.After(time.Minute):
-			t.Fatalf("%s does not end", name)
-		}
+		interrupt(t, name, ended, &out, &talk)
 		_ = writer.Close()
 	}
 }

@@ -36,18 +36,24 @@ func TestInterruptedWhileItReads(t *testing.T) {
 		case <-time.After(time.Minute):
 			t.Fatalf("%s does not read", name)
 		}
-		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
-		select {
-		case code := <-ended:
-			if code != 130 || out.Len() > 0 || talk.String() != "error: interrupted\n" {
-				t.Errorf("%s: code %d, stdout %q, stderr %q", name, code, &out, &talk)
-			}
-		case <-time.After(time.Minute):
-			t.Fatalf("%s does not end", name)
-		}
+		interrupt(t, name, ended, &out, &talk)
 		_ = end.Close()
+	}
+}
+
+// interrupt a command that runs in this process, and await its end.
+func interrupt(t *testing.T, name string, ended <-chan int, out, talk *bytes.Buffer) {
+	t.Helper()
+	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case code := <-ended:
+		if code != 130 || out.Len() > 0 || talk.String() != "error: interrupted\n" {
+			t.Errorf("%s: code %d, stdout %q, stderr %q", name, code, out, talk)
+		}
+	case <-time.After(time.Minute):
+		t.Fatalf("%s does not end", name)
 	}
 }
 

@@ -84,6 +84,17 @@ func parsed(file string, doc document) (e entry, err error) {
 	return e, nothingElse(decoder)
 }
 
+// parsedInLine is parsed, with an error that says the line of the file and what is wrong there.
+func parsedInLine(doc document) (entry, error) {
+	e, err := parsed("", doc)
+	if err == nil {
+		return e, nil
+	}
+	at, p := unreadable(e, err)
+	line, _ := doc.position(at)
+	return e, fmt.Errorf("line %d: %s", line, p)
+}
+
 // furtherDocument is an error: a document begins without a line of dashes before it, behind "..." or a brace too many, or on the line
 // of the dashes. fromYAML passes over it without a word.
 type furtherDocument place

@@ -86,11 +86,9 @@ func customOf(customs []custom, group, kind string) *custom {
 // customsIn reads the definitions in a file, and says what of them is not checked.
 func customsIn(content []byte) (customs []custom, notes []string, err error) {
 	for _, doc := range documents(content, false) {
-		e, err := parsed("", doc)
+		e, err := parsedInLine(doc)
 		if err != nil {
-			at, p := unreadable(e, err)
-			line, _ := doc.position(at)
-			return nil, nil, fmt.Errorf("line %d: %s", line, p)
+			return nil, nil, err
 		}
 		var wrong error
 		e.each(func(e entry) {

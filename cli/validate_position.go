@@ -167,7 +167,7 @@ func closing(path string) int {
 	return -1
 }
 
-// longestPath is how many bytes of a path are told.
+// longestPath is how many bytes of a path a message has.
 const longestPath = 400
 
 // keys visits every key of every object below node, with its path, in the order of the text. Again says that the

@@ -177,11 +177,9 @@ func (f *certificateFlags) writeCRDs(all []map[string]any) (rest []map[string]an
 // manifestsOf the documents of a file, and of the lists in it, which kubectl applies one by one, too.
 func manifestsOf(content []byte) (all []map[string]any, err error) {
 	for _, doc := range documents(content, false) {
-		e, err := parsed("", doc)
+		e, err := parsedInLine(doc)
 		if err != nil {
-			at, p := unreadable(e, err)
-			line, _ := doc.position(at)
-			return nil, fmt.Errorf("line %d: %s", line, p)
+			return nil, err
 		}
 		e.each(func(e entry) {
 			m, ok := e.raw.(map[string]any)

@@ -2,10 +2,8 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -13,7 +11,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -27,22 +24,6 @@ import (
 	"stoic/controller/watch"
 	"stoic/schema"
 )
-
-// Options are what a controller is made of. Every field but Lease and Namespace is required.
-type Options struct {
-	// Name of the operator: events come from it, and with "_" for "-" the names of the engine's metrics begin with it.
-	Name      string
-	Config    *rest.Config
-	Watches   []Watch
-	Namespace string  // of the objects to serve; "" is all. What they own in others is seen all the same
-	Workers   int     // per watch
-	EventQPS  float32 // events per second; negative for no limit
-	Identity  string  // who reports events and holds the lease: the pod's name
-	Lease     *election.Lease
-	Log       *zap.Logger
-	Registry  prometheus.Registerer
-	Now       func() time.Time
-}
 
 // Controller moves the cluster towards what the objects ask for.
 //
@@ -108,31 +89,6 @@ func New(o Options) (*Controller, error) {
 	return c, nil
 }
 
-// check says what cannot work; nil: nothing.
-func (o *Options) check() error {
-	switch {
-	case len(validation.IsDNS1035Label(o.Name)) > 0:
-		return fmt.Errorf("Name: found %q, must be lower-case letters, digits and -, and begin with a letter: metrics and events carry it", o.Name)
-	case o.Config == nil:
-		return errors.New("Config is nil, must say where the API server is")
-	case o.Log == nil:
-		return errors.New("Log is nil, must be a logger, such as zap.NewNop()")
-	case o.Registry == nil:
-		return errors.New("Registry is nil, must be one of Prometheus")
-	case o.Now == nil:
-		return errors.New("Now is nil, must be a clock, such as time.Now")
-	case o.Workers < 1:
-		return fmt.Errorf("Workers: found %d, must be 1 or more", o.Workers)
-	case o.EventQPS == 0:
-		return errors.New("EventQPS: found 0, must be the number of events per second, or negative for no limit")
-	case o.Identity == "":
-		return errors.New("Identity: not found, must be the name of the pod, or another that no other process has")
-	case len(o.Watches) == 0:
-		return errors.New("no resource to watch")
-	}
-	return watch.CheckAll(o.Watches)
-}
-
 // leaseName is that of the lease, or the operator's where there is no election.
 func leaseName(o Options) string {
 	if o.Lease == nil {
@@ -179,28 +135,10 @@ func (c *Controller) connect() error {
 
 // count reports an event that was sent to the watch of the object that it is about.
 func (c *Controller) count(head *schema.Head, counted schema.Count) {
-	for _, w := range c.options.Watches {
-		if w.Resource == head.Resource && w.Count != nil {
-			c.counting(w.Count)(head, counted)
+	for _, w := range c.watchers {
+		if w.Resource == head.Resource {
+			w.count(head, counted)
 		}
-	}
-}
-
-// counting is Watch.Count, called so that a panic in it concerns a number alone: it runs between the writes of a plan, and in the
-// goroutines that send events, where a panic would end the process.
-func (c *Controller) counting(count func(*schema.Head, schema.Count)) func(*schema.Head, schema.Count) {
-	if count == nil {
-		return nil
-	}
-	return func(head *schema.Head, counted schema.Count) {
-		defer func() {
-			if p := recover(); p != nil {
-				c.metrics.Panics.Inc()
-				c.log.Error("the watch's Count panicked; what it was to count is not counted", zap.String("kind", head.Resource.Kind), zap.String("object", head.Key()),
-					zap.String("counter", counted.Counter), zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
-			}
-		}()
-		count(head, counted)
 	}
 }
 
@@ -333,7 +271,7 @@ func (c *Controller) work(leading, writing context.Context) {
 	var workers sync.WaitGroup
 	for _, w := range c.watchers {
 		w.enqueueAll()
-		for range max(c.options.Workers, 1) {
+		for range c.options.Workers {
 			workers.Go(func() { w.work(leading, finishing) })
 		}
 	}

@@ -7,13 +7,11 @@ import (
 	"net/http/httptest"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
 
 	"stoic/controller/apply"
@@ -103,7 +101,7 @@ func TestReconcileThatPanics(t *testing.T) {
 	eventually(t, "the count of panics", func() bool { return counted(t, c, "training_operator_panics_total") > 0 })
 }
 
-// TestContradiction: of a plan that cannot be meant nothing is done, and the object's author is told. Either of two children of one name
+// TestContradiction: of a plan that cannot be meant nothing is done, and its object gets an event. Either of two children of one name
 // would win, and a child of a resource that is not owned would be created forever.
 func TestContradiction(t *testing.T) {
 	pod := schema.Object{Resource: schema.Pods(), Namespace: "ns", Name: "p", Body: []byte(`{"metadata":{"name":"p"}}`)}
@@ -132,14 +130,7 @@ func TestContradiction(t *testing.T) {
 // TestCountThatPanics: what is counted after the status is written, and in the goroutine that sends events, disturbs neither.
 func TestCountThatPanics(t *testing.T) {
 	s := newAPIServer(t)
-	var full atomic.Bool
-	full.Store(true)
-	s.refuse = func(verb, resource, _ string) *refusing {
-		if verb == http.MethodPost && resource == "pods" && full.Load() {
-			return &refusing{http.StatusForbidden, metav1.StatusReasonForbidden, `pods "a-worker-0" is forbidden: exceeded quota: small`}
-		}
-		return nil
-	}
+	full := s.fullQuota()
 	var asked sync.Map
 	c := newTestController(t, s, func(o *Options) {
 		o.Watches = jobs(o, kinds.TFJob())

@@ -11,7 +11,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// TestOptions: what cannot work is told by New, not by a controller that runs.
+// TestOptions: New returns an error for options that cannot work.
 func TestOptions(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Options)
@@ -25,7 +25,7 @@ func TestOptions(t *testing.T) {
 		"no clock":    {func(o *Options) { o.Now = nil }, "Now is nil, must be a clock, such as time.Now"},
 		"no worker":   {func(o *Options) { o.Workers = 0 }, "Workers: found 0, must be 1 or more"},
 		"no events":   {func(o *Options) { o.EventQPS = 0 }, "EventQPS: found 0, must be the number of events per second, or negative for no limit"},
-		"nobody":      {func(o *Options) { o.Identity = "" }, "Identity: not found, must be the name of the pod, or another that no other process has"},
+		"no identity": {func(o *Options) { o.Identity = "" }, "Identity: not found, must be the name of the pod, or another that no other process has"},
 		"no watch":    {func(o *Options) { o.Watches = nil }, "no resource to watch"},
 		"a watch":     {func(o *Options) { o.Watches[0].Decide = nil }, "the watch of tfjobs: Decide is nil, must be a function"},
 	} {

@@ -54,7 +54,7 @@ func TestReadsAreAwaited(t *testing.T) {
 			select {
 			case <-asked:
 			case <-time.After(patient):
-				t.Fatal("nobody has asked for the configmaps")
+				t.Fatal("the configmaps were not listed")
 			}
 			eventually(t, "all other resources to be read", func() bool { return controller.Unread() == "configmaps" })
 			if len(decided) > 0 {

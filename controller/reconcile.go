@@ -124,17 +124,19 @@ func (r *watcher) unreadable(head *schema.Head, why string) error {
 	if why == "" {
 		return apply.ErrBehind
 	}
-	r.emitter.Emit(head, []schema.Event{{Type: corev1.EventTypeWarning, Reason: r.FailedReason,
-		Message: schema.Clean("nothing is done: "+why, 1024), Occasion: fmt.Sprintf("generation %d", head.Meta.Generation)}})
-	return fmt.Errorf("%w: %s", apply.ErrUnreadable, why)
+	return r.nothingDone(head, "nothing is done: ", apply.ErrUnreadable, why)
 }
 
 // contradictory is for an object whose plan cannot be carried out.
 func (r *watcher) contradictory(head *schema.Head, why string) error {
-	r.log.Error("the plan contradicts itself, so nothing is done", zap.String("object", head.Key()), zap.String("plan", schema.Clean(why, 1024)))
+	return r.nothingDone(head, "nothing is done, by a defect of the operator: ", apply.ErrContradiction, why)
+}
+
+// nothingDone emits an event, once for a generation, that says why nothing is done for an object, and returns that as an error.
+func (r *watcher) nothingDone(head *schema.Head, message string, kind error, why string) error {
 	r.emitter.Emit(head, []schema.Event{{Type: corev1.EventTypeWarning, Reason: r.FailedReason,
-		Message: schema.Clean("nothing is done, by a defect of the operator: "+why, 1024), Occasion: fmt.Sprintf("generation %d", head.Meta.Generation)}})
-	return fmt.Errorf("%w: %s", apply.ErrContradiction, why)
+		Message: schema.Clean(message+why, 1024), Occasion: fmt.Sprintf("generation %d", head.Meta.Generation)}})
+	return fmt.Errorf("%w: %s", kind, why)
 }
 
 // childrenOf several resources.

@@ -18,14 +18,7 @@ import (
 // is created; and the author of the object reads one event, which counts once.
 func TestAuthorLearnsOfRefusals(t *testing.T) {
 	s := newAPIServer(t)
-	var full atomic.Bool
-	full.Store(true)
-	s.refuse = func(verb, resource, _ string) *refusing {
-		if verb == http.MethodPost && resource == "pods" && full.Load() {
-			return &refusing{http.StatusForbidden, metav1.StatusReasonForbidden, `pods "a-worker-0" is forbidden: exceeded quota: small`}
-		}
-		return nil
-	}
+	full := s.fullQuota()
 	var mu sync.Mutex
 	var seen [][]schema.Refusal
 	var counts []schema.Count
@@ -81,4 +74,17 @@ func TestAuthorLearnsOfRefusals(t *testing.T) {
 	if len(counts) != 1 || counts[0].Reason != string(schema.CauseQuota) {
 		t.Errorf("counted %+v", counts)
 	}
+}
+
+// fullQuota refuses pods while it is true.
+func (s *apiServer) fullQuota() *atomic.Bool {
+	full := &atomic.Bool{}
+	full.Store(true)
+	s.refuse = func(verb, resource, _ string) *refusing {
+		if verb == http.MethodPost && resource == "pods" && full.Load() {
+			return &refusing{http.StatusForbidden, metav1.StatusReasonForbidden, `pods "a-worker-0" is forbidden: exceeded quota: small`}
+		}
+		return nil
+	}
+	return full
 }

@@ -13,10 +13,11 @@ import (
 )
 
 // Typed serves a Go type that is a CRD type; see convert.Typed for what that is and what the options say of it. The plan's
-// status is a pointer to the type of its field Status, and not the pointer that was observed: that one is the cache's. One that says what the object's says already is not written, unless
-// the object's has a value of another type, which the write replaces. A field of the object's status that the type does not
-// have stays until the next write: it may be another writer's. One of which only numbers and messages are new waits until
-// the last write is five seconds old, unless the plan writes something else.
+// status is a pointer to the type of its field Status, and not the pointer that was observed: that one is the cache's. One that
+// says what the object's says already is not written, unless the object's has a value of another type, which the write
+// replaces. A field of the object's status that the type does not have stays until the next write: it may be another writer's.
+// One of which only numbers and messages are new waits until the last write is five seconds old, unless the plan writes
+// something else.
 //
 // decide is called with nil for an object that is rejected: o.Rejection has its problems, and schema.RejectionEvents
 // tells them to its author. What the object owns stays as it is unless the plan says otherwise. Warnings, such as unknown
@@ -55,8 +56,8 @@ func statusOf(planned, recorded any, kind string) any {
 	return planned
 }
 
-// sameStatus says whether two are written alike. A nil list or map is an empty one, unless the type hides fields. Where a type hides what it holds (time.Time,
-// netip.Addr), and where it leaves the type of a number open, what counts is the JSON.
+// sameStatus says whether two are written alike. A nil list or map is an empty one, unless the type hides fields. Where a type
+// hides what it holds (time.Time, netip.Addr), and where it leaves the type of a number open, what counts is the JSON.
 func sameStatus(planned, recorded any) bool {
 	return semanticallyEqual(planned, recorded) || schema.SameJSON(planned, recorded)
 }

@@ -17,6 +17,7 @@ import (
 	"stoic/controller/queue"
 	"stoic/controller/serve"
 	"stoic/convert"
+	"stoic/schema"
 )
 
 // watcher serves one Watch: it queues the keys of objects that changed, or whose children did, and reconciles them.
@@ -47,8 +48,8 @@ func newWatcher(c *Controller, w Watch) *watcher {
 	r := &watcher{Controller: c, Watch: w, log: o.Log.With(zap.String("kind", w.Resource.Kind)), store: consistency.NewStore(o.Now),
 		// There is no global bucket: the errors of one object never delay another.
 		failures: workqueue.NewTypedItemExponentialFailureRateLimiter[string](apply.FirstBackOff, apply.LastRefused),
-		counts:   c.metrics.Reconciles(w.Name, w.Label, max(o.Workers, 1))}
-	r.queue = queue.New(queue.Options{Name: w.Name, Metrics: c.metrics.Queues, Begun: r.begun, Starting: startingOf(max(o.Workers, 1))})
+		counts:   c.metrics.Reconciles(w.Name, w.Label, o.Workers)}
+	r.queue = queue.New(queue.Options{Name: w.Name, Metrics: c.metrics.Queues, Begun: r.begun, Starting: startingOf(o.Workers)})
 	source := c.source
 	source.Label, source.Unless = w.Label, w.Unless
 	r.objects = cache.NewObjects(source, w.Resource, w.Convert, cache.Handlers{Added: r.enqueue, Updated: r.updated, Deleted: r.deleted,
@@ -68,7 +69,7 @@ func newWatcher(c *Controller, w Watch) *watcher {
 		c.metrics.Pruned.WithLabelValues(w.Label).Set(value)
 	}
 	r.applier = apply.New(apply.Options{Resource: w.Resource, Noun: w.Noun, Reasons: w.Reasons, FailedReason: w.FailedReason,
-		StatusInObject: w.StatusInObject, Count: c.counting(w.Count), Pruned: pruned, API: c.api, Objects: r.objects, Dependents: r.dependents, Store: r.store,
+		StatusInObject: w.StatusInObject, Count: r.count, Pruned: pruned, API: c.api, Objects: r.objects, Dependents: r.dependents, Store: r.store,
 		Events: c.emitter, Limiter: c.limiter, Failures: r.failures.NumRequeues, Now: o.Now, Log: r.log})
 	if w.Cached != nil {
 		w.Cached(func(yield func(*convert.Result) bool) {
@@ -193,6 +194,22 @@ func (r *watcher) guarded(ctx context.Context, key string) (requeue time.Duratio
 		}
 	}()
 	return r.reconcile(ctx, key)
+}
+
+// count calls Watch.Count so that a panic in it concerns a number alone: it runs between the writes of a plan, and in the goroutines
+// that send events, where a panic would end the process.
+func (r *watcher) count(head *schema.Head, counted schema.Count) {
+	if r.Count == nil {
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			r.metrics.Panics.Inc()
+			r.log.Error("the watch's Count panicked; what it was to count is not counted", zap.String("object", head.Key()),
+				zap.String("counter", counted.Counter), zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
+		}
+	}()
+	r.Count(head, counted)
 }
 
 // outcomeOf a reconcile, for the metrics.

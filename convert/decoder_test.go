@@ -24,7 +24,7 @@ func (c *choosy) UnmarshalJSON(text []byte) error {
 
 func (c choosy) MarshalJSON() ([]byte, error) { return []byte(c.text), nil }
 
-// TestDecoderSays: what a type's own decoder says of a value is told, unless the value may be a credential.
+// TestDecoderSays: the error of a type's own decoder is part of the problem, unless the value may be a credential.
 func TestDecoderSays(t *testing.T) {
 	type spec struct {
 		Color  choosy            `json:"color"`

@@ -49,10 +49,10 @@ func isExtended(name string) bool {
 }
 
 // roundedUp is a quantity as the API server stores it in a pod, before it compares: in thousandths.
-func roundedUp(written string) resource.Quantity {
-	value, _ := schema.ParseQuantity(written)
+func roundedUp(written string) (value resource.Quantity, ok bool) {
+	value, ok = schema.ParseQuantity(written)
 	value.RoundUp(resource.Milli)
-	return value
+	return value, ok
 }
 
 // isWhole looks before it parses: most are a few digits.
@@ -60,7 +60,7 @@ func isWhole(written string) bool {
 	if plainQuantity(written) && !strings.HasSuffix(written, "m") {
 		return true
 	}
-	value := roundedUp(written)
+	value, _ := roundedUp(written)
 	return value.RoundUp(0)
 }
 
@@ -105,11 +105,12 @@ func (r *Reader) request(name string, raw any, limits map[string]any) {
 	if !ok || asked == limit {
 		return
 	}
-	if _, ok := schema.ParseQuantity(limit); !ok {
+	most, ok := roundedUp(limit)
+	if !ok {
 		return // reported by the walk
 	}
-	least := roundedUp(asked)
-	switch order := least.Cmp(roundedUp(limit)); {
+	least, _ := roundedUp(asked)
+	switch order := least.Cmp(most); {
 	case whole && order != 0:
 		r.ProblemIn(name, schema.Conflict, schema.Quote(asked), "be equal to its limit, "+schema.Quote(limit), "leave it to `limits`, which is enough")
 	case order > 0:

@@ -71,9 +71,14 @@ func (in *inspection) quoted(v string) string {
 	return schema.Quote(v)
 }
 
+// conceals says whether the schema says of a value that it is a password.
+func (n *schemaNode) conceals(value any) bool {
+	return n.format == "password" && !isCompound(value) && value != nil
+}
+
 // shown is found for a value whose schema may say that it is a password.
 func (in *inspection) shown(n *schemaNode, value any) string {
-	if n.format == "password" && !isCompound(value) && value != nil {
+	if n.conceals(value) {
 		return notShown(value)
 	}
 	return in.found(value)
@@ -99,7 +104,7 @@ func (in *inspection) mismatch(want form, value any) {
 
 // mismatchAs is mismatch with the type of a schema, which may say that the value is a password.
 func (in *inspection) mismatchAs(n *schemaNode, value any) {
-	if n.format == "password" && !isCompound(value) && value != nil {
+	if n.conceals(value) {
 		in.Problem(schema.TypeMismatch, in.shown(n, value), in.wanted(n.form()), "")
 		return
 	}

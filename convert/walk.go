@@ -255,7 +255,8 @@ func (r *Reader) list(s *Shape, raw []any, target reflect.Value) {
 	}
 }
 
-// array decodes into an array of Go. What it lacks of items is zero, as encoding/json has it; size tells of those for which it has no place.
+// array decodes into an array of Go. Items that are missing are zero, as encoding/json has them; size reports those for which there is
+// no place.
 func (r *Reader) array(s *Shape, raw []any, target reflect.Value) {
 	for i, value := range raw {
 		var item reflect.Value

@@ -126,11 +126,9 @@ func (c *Child) DeletionAsSeen(r Resource) Deletion {
 // may have labels, annotations and finalizers, as a map[string]any; with others Patch panics.
 func (c *Child) Patch(r Resource, fields map[string]any) Patch {
 	meta := map[string]any{"uid": c.UID, "resourceVersion": c.ResourceVersion}
-	maps.Copy(meta, metadataIn(fields, "labels", "annotations", "finalizers"))
-	body := maps.Clone(fields)
-	if body == nil {
-		body = map[string]any{}
-	}
+	maps.Copy(meta, metadataIn(fields))
+	body := map[string]any{}
+	maps.Copy(body, fields)
 	body["metadata"] = meta
 	return Patch{Resource: r, Namespace: c.Namespace, Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion, Body: JSON(body)}
 }

@@ -95,19 +95,18 @@ func ParseOwnerText(text string) (apiVersion, kind, namespace, name string, uid 
 // may have labels, annotations and finalizers, as a map[string]any; with others NewChild panics.
 func NewChild(owner *Head, r Resource, namespace, name string, labels map[string]string, annotation string, fields map[string]any) Object {
 	meta := ChildMeta(owner, namespace, name, labels, annotation)
-	for key, value := range metadataIn(fields, "labels", "annotations", "finalizers") {
+	for key, value := range metadataIn(fields) {
 		meta[key] = merged(value, meta[key])
 	}
-	body := maps.Clone(fields)
-	if body == nil {
-		body = map[string]any{}
-	}
+	body := map[string]any{}
+	maps.Copy(body, fields)
 	body["apiVersion"], body["kind"], body["metadata"] = r.APIVersion(), r.Kind, meta
 	return Object{Resource: r, Namespace: namespace, Name: name, Body: JSON(body)}
 }
 
-// metadataIn the fields of a body, of which only these may be there.
-func metadataIn(fields map[string]any, allowed ...string) map[string]any {
+// metadataIn the fields of a body, which has no name, owner or version.
+func metadataIn(fields map[string]any) map[string]any {
+	allowed := []string{"labels", "annotations", "finalizers"}
 	raw, found := fields["metadata"]
 	meta, ok := raw.(map[string]any)
 	if found && !ok {

@@ -320,11 +320,13 @@ func (d *Dependents) Ready() bool {
 // Settled says whether the objects of a Read have been read once, or why not is known: they are not served, cannot be listed, or the API
 // server does not say whether it serves them.
 func (d *Dependents) Settled() bool {
-	informer := d.informer.Load()
-	if informer == nil {
-		return d.read.Load() || d.absent.Load() || d.silent.Load()
+	if d.read.Load() {
+		return true
 	}
-	return d.read.Load() || (*informer).HasSynced() || d.trouble.Load() != nil
+	if informer := d.informer.Load(); informer != nil {
+		return (*informer).HasSynced() || d.trouble.Load() != nil
+	}
+	return d.absent.Load() || d.silent.Load()
 }
 
 // Lost returns the labels that the selector asks for and that a child of the owner does not have; "" if it is selected. It is

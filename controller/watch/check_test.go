@@ -10,7 +10,7 @@ import (
 	"stoic/schema"
 )
 
-// TestCheck: what cannot work is told when the program starts.
+// TestCheck: a watch that cannot work is an error when the program starts.
 func TestCheck(t *testing.T) {
 	foos := schema.Resource{Group: "g", Version: "v1", Plural: "foos", Kind: "Foo"}
 	pods := &Owned{Resource: schema.Pods()}

@@ -29,7 +29,7 @@ func All(crd *crdv1.CustomResourceDefinition) (found []schema.Problem) {
 	for i := range crd.Spec.Versions {
 		v := version{CustomResourceDefinitionVersion: &crd.Spec.Versions[i], at: fmt.Sprintf("spec.versions[%d]", i)}
 		if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
-			continue // which definition tells
+			continue // which definition reports
 		}
 		v.root = v.Schema.OpenAPIV3Schema
 		p.structure(v)

@@ -27,7 +27,7 @@ func TestFirstSentence(t *testing.T) {
 	}
 }
 
-// TestMeantFolder: who names a folder without ./ is told so, and nobody else.
+// TestMeantFolder: an error about a folder that is named without ./ has a hint, and no other error has.
 func TestMeantFolder(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(folder, "api", "v1"), 0o755); err != nil {

@@ -319,7 +319,7 @@ func TestDeleted(t *testing.T) {
 	}
 }
 
-// TestElsewhere: what is nobody's in the rig is written by nobody; a process may speak of itself.
+// TestElsewhere: no operator writes to objects that are not of the rig; a process may write its leases, events and reviews.
 func TestElsewhere(t *testing.T) {
 	s := &story{t: t}
 	for _, line := range []string{"create pods x", "delete configmaps x", "create events x", "update leases x", "create subjectaccessreviews x", "create selfsubjectaccessreviews x", "create tokenreviews x"} {

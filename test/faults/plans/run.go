@@ -56,7 +56,7 @@ func (s *Stage) canary(ctx context.Context, a *Attempt) (took func() time.Durati
 	actor := a.Actor
 	actor.Job = "canary-" + a.Actor.Job
 	actor.Run = s.recorder.RunOf(canary.Subject(a.worker.places, actor.Job))
-	a.worker.forget(actor.Job) // its requests are judged by nobody
+	a.worker.forget(actor.Job) // no plan judges its requests
 	go func() {
 		defer close(result)
 		defer s.recorder.Forget(actor.Run.Subject())

@@ -257,7 +257,7 @@ func (s *Stage) untouched(ctx context.Context, w *worker) error {
 		return fmt.Errorf("look at an object of somebody else's: %w", err)
 	}
 	if is.UID != w.bystander.UID || is.ResourceVersion != w.bystander.ResourceVersion {
-		return fmt.Errorf("ConfigMap %s/%s is nobody's affair, and has the UID %s and the version %s, had %s and %s", is.Namespace, is.Name, is.UID, is.ResourceVersion, w.bystander.UID, w.bystander.ResourceVersion)
+		return fmt.Errorf("ConfigMap %s/%s concerns no operator, and has the UID %s and the version %s, had %s and %s", is.Namespace, is.Name, is.UID, is.ResourceVersion, w.bystander.UID, w.bystander.ResourceVersion)
 	}
 	return nil
 }

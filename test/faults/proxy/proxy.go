@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log"
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"sync"
 	"time"
 
@@ -153,14 +153,28 @@ func (p *Proxy) trackOf(names []string) *Track {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var found *Track
-	for subject, t := range p.tracks {
-		for _, name := range names {
-			if concerns(subject, name) && (found == nil || len(subject) > len(found.subject)) {
-				found = t
-			}
+	for subject := range subjectsOf(names) {
+		if t := p.tracks[subject]; t != nil && (found == nil || len(subject) > len(found.subject)) {
+			found = t
 		}
 	}
 	return found
+}
+
+// subjectsOf names are all that they may concern: see concerns.
+func subjectsOf(names []string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, name := range names {
+			for i := range len(name) {
+				if name[i] == '-' && !yield(name[:i]) {
+					return
+				}
+			}
+			if !yield(name) {
+				return
+			}
+		}
+	}
 }
 
 // enter finds the track of a request that is for one object. Nobody keeps those that concern a subject of which the track has ended,
@@ -180,14 +194,12 @@ func (p *Proxy) enter(q Request, l *run) *visit {
 func (p *Proxy) isOver(names []string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.ContainsFunc(names, func(name string) bool {
-		for i := range len(name) {
-			if name[i] == '-' && p.over[name[:i]] {
-				return true
-			}
+	for subject := range subjectsOf(names) {
+		if p.over[subject] {
+			return true
 		}
-		return p.over[name]
-	})
+	}
+	return false
 }
 
 // Unclaimed returns, and forgets, the writes that concerned no subject, now or before.
