@@ -19,26 +19,40 @@ import (
 // TestStructuralLikeAPIServer: of any schema and any object, the code of the API server and ours say the same: whether
 // it is taken, and whether fields of it are dropped.
 func TestStructuralLikeAPIServer(t *testing.T) {
-	taken, refused := 0, 0
-	rapid.Check(t, func(t *rapid.T) {
-		root, sub := drawSchema(t), drawSubresources(t)
-		s, o := bothOf(t, root, sub)
-		for range 20 {
-			raw := widget(drawFields(t, root, 4))
-			if differs := agree(s, o, raw); differs != "" {
-				t.Fatalf("%s\nschema %s\nsubresources %s\nobject %s", differs, schema.JSON(root), schema.JSON(sub), schema.JSON(raw))
-			}
-			if len(checkStructural(s, raw).Problems) == 0 {
-				taken++
-			} else {
-				refused++
-			}
-		}
-	})
-	t.Logf("%d objects taken, %d refused", taken, refused)
-	if all := taken + refused; taken*40 < all || refused*40 < all {
+	rapid.Check(t, func(t *rapid.T) { comparedWithAPIServer(t) })
+}
+
+// TestStructuralDrawsBoth: of what is drawn there, enough is taken and enough is refused to say something. The draws are the same each
+// time: of a few schemas that chance draws nearly all may refuse.
+func TestStructuralDrawsBoth(t *testing.T) {
+	taken, all := 0, 0
+	draws := rapid.Custom(func(t *rapid.T) int { return comparedWithAPIServer(t) })
+	for seed := range 100 {
+		taken, all = taken+draws.Example(seed), all+objectsOfSchema
+	}
+	t.Logf("%d of %d objects taken", taken, all)
+	if refused := all - taken; taken*40 < all || refused*40 < all {
 		t.Errorf("%d objects taken and %d refused say little", taken, refused)
 	}
+}
+
+// objectsOfSchema are compared for each schema.
+const objectsOfSchema = 20
+
+// comparedWithAPIServer draws a schema and objects, and returns how many of these are taken.
+func comparedWithAPIServer(t *rapid.T) (taken int) {
+	root, sub := drawSchema(t), drawSubresources(t)
+	s, o := bothOf(t, root, sub)
+	for range objectsOfSchema {
+		raw := widget(drawFields(t, root, 4))
+		if differs := agree(s, o, raw); differs != "" {
+			t.Fatalf("%s\nschema %s\nsubresources %s\nobject %s", differs, schema.JSON(root), schema.JSON(sub), schema.JSON(raw))
+		}
+		if len(checkStructural(s, raw).Problems) == 0 {
+			taken++
+		}
+	}
+	return taken
 }
 
 // promised checks a value and fails unless everything holds that Check promises of every answer.
